@@ -1,0 +1,1 @@
+"""The agent peer: a participant that thinks. It never imports ``server``."""

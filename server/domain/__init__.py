@@ -1,0 +1,1 @@
+"""Pure nouns and rules of the authority. No I/O here, ever."""

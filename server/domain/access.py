@@ -1,0 +1,60 @@
+"""Who may do what on a task. Owns roles and principals; must never look at a document's content (I7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Literal, NewType
+
+from crdt_docs.ids import AgentId, DeviceId, Part, SessionId, TaskId, TokenId, UserId
+
+PrincipalKey = NewType("PrincipalKey", str)
+"""``user:<id>`` or ``agent:<id>``: what owns a client id for ever (I4), whatever device or token it used."""
+
+
+class Role(IntEnum):
+    """What a member may do with a task; each role includes those before it."""
+
+    VIEWER = 1
+    COMMENTER = 2
+    EDITOR = 3
+    OWNER = 4
+
+
+ROLE_NAMES: dict[str, Role] = {role.name.lower(): role for role in Role}
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who is acting, and through what. Made by authentication, never from a document.
+
+    ``task`` and ``cap`` bound what a bearer may reach; ``expires_at`` (Unix seconds) ends it.
+    """
+
+    user: UserId
+    name: str
+    kind: Literal["user", "agent"] = "user"
+    agent: AgentId | None = None
+    device: DeviceId | None = None
+    session: SessionId | None = None
+    token: TokenId | None = None
+    task: TaskId | None = None
+    cap: Role = Role.OWNER
+    expires_at: float | None = None
+
+    @property
+    def key(self) -> PrincipalKey:
+        """The owner of this principal's client ids."""
+        return PrincipalKey(f"agent:{self.agent}" if self.agent else f"user:{self.user}")
+
+
+def effective_role(principal: Principal, task: TaskId, membership: Role | None) -> Role | None:
+    """The lesser of what the member is and what the credential allows; None if it may not even know of the task."""
+    if membership is None or (principal.task is not None and principal.task != task):
+        return None
+    return min(membership, principal.cap)
+
+
+def may_write(role: Role, part: Part) -> bool:
+    """Whether the role's updates are admitted to that document of a task."""
+    return role >= (Role.EDITOR if part == "main" else Role.COMMENTER)

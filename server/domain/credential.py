@@ -1,0 +1,57 @@
+"""The secrets by which someone enters. Owns how they are made and hashed; a secret itself is never stored, logged or shown twice."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import secrets
+from dataclasses import dataclass
+from typing import Final, NewType
+
+from crdt_docs.ids import DeviceId, SessionId, TaskId, TokenId, UserId
+from server.domain.access import Role
+
+Secret = NewType("Secret", str)
+"""Unpadded base64url of 32 random bytes, as the person or script holds it."""
+SecretHash = NewType("SecretHash", bytes)
+
+LINK_LIFE: Final = 600.0
+TICKET_LIFE: Final = 30.0
+COOKIE_LIFE: Final = 30 * 86400.0
+LEASE: Final = 600.0
+
+
+def new_secret() -> Secret:
+    """256 random bits."""
+    return Secret(base64.urlsafe_b64encode(secrets.token_bytes(32)).rstrip(b"=").decode())
+
+
+def hash_secret(secret: str) -> SecretHash:
+    """SHA-256; enough for secrets of 256 random bits, and constant in time to look up."""
+    return SecretHash(hashlib.sha256(secret.encode()).digest())
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A bearer for scripts and agents, as it may be listed. ``task`` and ``role`` bound it."""
+
+    id: TokenId
+    user: UserId
+    device: DeviceId | None
+    task: TaskId | None
+    role: Role
+    created_at: float
+    expires_at: float
+    revoked_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """One connection to one task, once, within 30 s, for the session that asked."""
+
+    user: UserId
+    device: DeviceId | None
+    session: SessionId | None
+    token: TokenId | None
+    task: TaskId
+    expires_at: float

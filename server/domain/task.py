@@ -1,0 +1,35 @@
+"""What the user is working on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from crdt_docs.ids import TaskId, UserId
+from server.domain.access import Role
+
+Status = Literal["open", "paused", "done", "archived"]
+MAX_NAME = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task as SQL knows it; the document only shows name and status (I7). Times are Unix seconds."""
+
+    id: TaskId
+    name: str
+    status: Status
+    created_by: UserId
+    created_at: float
+    updated_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A user's place on a task."""
+
+    task: TaskId
+    user: UserId
+    name: str
+    role: Role
+    since: float

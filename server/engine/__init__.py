@@ -1,0 +1,1 @@
+"""Worker processes: where the CRDT engine may crash without hurting anyone."""

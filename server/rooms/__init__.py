@@ -1,0 +1,1 @@
+"""Live documents: the gate, the one committing writer, rooms and their connections."""

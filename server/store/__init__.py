@@ -1,0 +1,1 @@
+"""All SQL. One file a noun; nobody above sees a row."""
