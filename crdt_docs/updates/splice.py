@@ -1,0 +1,352 @@
+"""Merging and diffing updates by splicing bytes.
+
+Owns documents as bytes. Precondition (I1, what the gate guarantees): an update's structs start at or below the known
+clock of their client, and what they depend on came before; then the structs of one client are contiguous, merging is
+concatenation, and a difference is a slice. Must never hand out more than was asked for: native clients can crash on a
+struct that overlaps what they have, so a difference is cut exactly at the state vector.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from zlib import crc32
+
+from crdt_docs.errors import Malformed
+from crdt_docs.lib0 import Reader, varbytes, varuint
+from crdt_docs.updates.cut import cut, read_varuint, step
+from crdt_docs.updates.parse import SKIP, Parsed, Section, Struct, parse
+from crdt_docs.updates.vectors import DeleteSet, StateVector, encode_deletes
+
+EVERY = 4096
+"""Bytes of one client's structs between two points of the index."""
+_INDEX_VERSION = 1
+
+
+def encode_update(
+    sections: Iterable[tuple[int, int, int, bytes]], deletes: Iterable[tuple[int, list[tuple[int, int]]]]
+) -> bytes:
+    """An update from ``(client, clock, number of structs, their bytes)`` and ``(client, [(clock, length)])``."""
+    out: list[bytes] = []
+    number = 0
+    for client, clock, structs, body in sections:
+        number += 1
+        out += (varuint(structs), varuint(client), varuint(clock), body)
+    return b"".join((varuint(number), *out, encode_deletes(deletes)))
+
+
+class _Strand:
+    """The structs of one client, as one run of bytes with a sparse index."""
+
+    __slots__ = ("start", "end", "number", "body", "mark", "clocks", "numbers", "offsets")
+
+    def __init__(self, start: int) -> None:
+        self.start = self.end = start
+        self.number = 0
+        self.body = bytearray()
+        self.mark = 0  # the length of body from which the next struct gets a point
+        self.clocks: list[int] = []
+        self.numbers: list[int] = []
+        self.offsets: list[int] = []
+
+    def note(self, clock: int, number: int, offset: int) -> None:
+        """Put a point into the index: the struct that starts at ``clock`` is the ``number``th, at ``offset``."""
+        self.clocks.append(clock)
+        self.numbers.append(number)
+        self.offsets.append(offset)
+        self.mark = offset + EVERY
+
+    def append(self, update: bytes, structs: list[Struct], end: int) -> None:
+        """Take structs over whole; they start at ``self.end``."""
+        body = self.body
+        first = structs[0][3]
+        last = structs[-1][5]
+        before = len(body)
+        if before + last - first > self.mark:
+            shift = before - first
+            number = self.number
+            for at, struct in enumerate(structs):
+                offset = struct[3] + shift
+                if offset >= self.mark:
+                    self.note(struct[0], number + at, offset)
+        body += update[first:last]
+        self.number += len(structs)
+        self.end = end
+
+    def append_after(self, update: bytes, client: int, structs: list[Struct], end: int) -> None:
+        """Take over what lies after ``self.end`` of structs that start below it."""
+        have = self.end
+        at = bisect_right(structs, have, key=_clock) - 1
+        struct = structs[at]
+        if struct.clock < have:
+            tail = cut(update, client, struct, have - struct.clock)
+            if len(self.body) >= self.mark:
+                self.note(have, self.number, len(self.body))
+            self.body += tail
+            self.number += 1
+            self.end = struct.clock + struct.length
+            at += 1
+        if at < len(structs):
+            self.append(update, structs[at:], end)
+
+    def since(self, client: int, have: int) -> tuple[int, int, int, bytes | memoryview]:
+        """The section from exactly ``have`` on; ``self.start <= have < self.end``."""
+        at = bisect_right(self.clocks, have) - 1
+        clock, number, offset = self.clocks[at], self.numbers[at], self.offsets[at]
+        body = self.body
+        while clock < have:
+            length, after = step(body, offset)
+            if clock + length > have:
+                head = _cut_at(bytes(body[offset:after]), client, clock, have - clock)
+                return client, have, self.number - number, head + body[after:]
+            clock += length
+            number += 1
+            offset = after
+        return client, have, self.number - number, memoryview(body)[offset:]
+
+
+def _clock(struct: Struct) -> int:
+    return struct[0]
+
+
+def _cut_at(body: bytes, client: int, clock: int, skip: int) -> bytes:
+    update = b"".join((b"\x01\x01", varuint(client), varuint(clock), body, b"\x00"))
+    return cut(update, client, parse(update).sections[0].structs[0], skip)
+
+
+class Spliced:
+    """A document, as the bytes of its structs and its delete ranges.
+
+    ``add`` keeps I1: it raises ValueError, and changes nothing, where an update starts past what is known.
+    """
+
+    __slots__ = ("_strands", "_deletes", "_delete_bytes", "_size")
+
+    def __init__(self) -> None:
+        self._strands: dict[int, _Strand] = {}
+        self._deletes = DeleteSet()
+        self._delete_bytes: bytes | None = b"\x00"
+        self._size = 0
+
+    def add(self, parsed: Parsed) -> None:
+        """Splice one update in; what is known already is cut off."""
+        update, sections, deletes = parsed
+        self._check(sections, deletes)
+        strands = self._strands
+        for client, clock, structs, end in sections:
+            strand = strands.get(client)
+            if strand is None:
+                strand = strands[client] = _Strand(clock)
+            before = len(strand.body)
+            if clock == strand.end:
+                strand.append(update, structs, end)
+            elif end > strand.end:
+                strand.append_after(update, client, structs, end)
+            self._size += len(strand.body) - before
+        if deletes:
+            self._delete_bytes = None
+            self._deletes.update(deletes)
+
+    def _check(self, sections: list[Section], deletes: list[tuple[int, list[tuple[int, int]]]]) -> None:
+        strands = self._strands
+        for client, clock, structs, _ in sections:
+            strand = strands.get(client)
+            end = self._floor(clock) if strand is None else strand.end
+            if clock > end:
+                raise ValueError(f"gap: client {client} is known to {end}, the update starts at {clock}")
+            for struct in structs:
+                if struct[2] == SKIP and struct[0] + struct[1] > end:
+                    raise ValueError(f"gap: client {client} skips {struct[1]} clocks at {struct[0]}")
+        if deletes:
+            self._check_deletes({section[0]: section[3] for section in sections}, deletes)
+
+    def _floor(self, clock: int) -> int:
+        return 0
+
+    def _check_deletes(self, ends: dict[int, int], deletes: list[tuple[int, list[tuple[int, int]]]]) -> None:
+        for client, ranges in deletes:
+            strand = self._strands.get(client)
+            end = max(ends.get(client, 0), 0 if strand is None else strand.end)
+            for clock, length in ranges:
+                if clock + length > end:
+                    raise ValueError(
+                        f"gap: client {client} is known to {end}, not to {clock + length}, which is deleted"
+                    )
+
+    def full(self) -> bytes:
+        """One update that rebuilds the document: clients from the highest down, delete ranges in normal form."""
+        return b"".join(self._pieces())
+
+    def _pieces(self) -> list[bytes | bytearray]:
+        out: list[bytes | bytearray] = [varuint(len(self._strands))]
+        for client in sorted(self._strands, reverse=True):
+            strand = self._strands[client]
+            out += (varuint(strand.number) + varuint(client) + varuint(strand.start), strand.body)
+        out.append(self._ended())
+        return out
+
+    def diff(self, have: StateVector) -> bytes:
+        """What a replica at ``have`` lacks: structs cut exactly at its clocks, and the whole delete set."""
+        out: list[bytes | memoryview] = []
+        number = 0
+        for client in sorted(self._strands, reverse=True):
+            strand = self._strands[client]
+            known = max(have.get(client, 0), strand.start)
+            if known < strand.end:
+                client, clock, structs, body = strand.since(client, known)
+                out += (varuint(structs) + varuint(client) + varuint(clock), body)
+                number += 1
+        out.insert(0, varuint(number))
+        out.append(self._ended())
+        return b"".join(out)
+
+    def _ended(self) -> bytes:
+        if self._delete_bytes is None:
+            self._delete_bytes = self._deletes.encode()
+        return self._delete_bytes
+
+    @property
+    def state_vector(self) -> StateVector:
+        """Client to the first clock not held; a new dict each time."""
+        return {client: strand.end for client, strand in self._strands.items()}
+
+    @property
+    def deletes(self) -> DeleteSet:
+        """The delete ranges held; not to be changed."""
+        return self._deletes
+
+    @property
+    def size(self) -> int:
+        """Bytes held: exact for structs, four for each delete range."""
+        return self._size + 4 * self._deletes.ranges
+
+    def dump_index(self) -> bytes:
+        """The index into ``full()``, so that ``load`` need not read those bytes struct by struct."""
+        pieces = self._pieces()
+        crc = 0
+        for piece in pieces:
+            crc = crc32(piece, crc)
+        out = bytearray(varuint(_INDEX_VERSION) + varuint(sum(map(len, pieces))) + varuint(crc))
+        out += varuint(len(self._strands))
+        at = len(pieces[0])
+        for head, client in enumerate(sorted(self._strands, reverse=True)):
+            strand = self._strands[client]
+            at += len(pieces[1 + 2 * head])
+            for value in (client, strand.start, strand.end, strand.number, at, len(strand.body), len(strand.clocks)):
+                out += varuint(value)
+            at += len(strand.body)
+            for points in (strand.clocks, strand.numbers, strand.offsets):
+                last = 0
+                for point in points:
+                    out += varuint(point - last)
+                    last = point
+        return bytes(out) + crc32(out).to_bytes(4, "big")
+
+    @classmethod
+    def load(cls, update: bytes, index: bytes = b"") -> Spliced:
+        """A document from ``full()`` and, to save reading it through, ``dump_index()`` of the same moment.
+
+        An index that is not of these very bytes is ignored. Raises Malformed for an update that cannot be read, and
+        ValueError for one with gaps.
+        """
+        if index:
+            try:
+                return cls._load_indexed(update, index)
+            except (Malformed, ValueError, IndexError):
+                pass  # another version's, another snapshot's or a damaged index: the bytes themselves are the truth
+        loaded = cls()
+        loaded.add(parse(update))
+        return loaded
+
+    @classmethod
+    def _load_indexed(cls, update: bytes, index: bytes) -> Spliced:
+        reader = Reader(index[:-4])
+        if crc32(index[:-4]).to_bytes(4, "big") != index[-4:] or reader.varuint() != _INDEX_VERSION:
+            raise ValueError("not an index")
+        if reader.varuint() != len(update) or reader.varuint() != crc32(update):
+            raise ValueError("the index of another update")
+        loaded = cls()
+        view = memoryview(update)
+        _, at = read_varuint(update, 0)
+        for _ in range(reader.varuint()):
+            client, start, end, number, at, length, points = (reader.varuint() for _ in range(7))
+            strand = loaded._strands[client] = _Strand(start)
+            strand.end = end
+            strand.number = number
+            strand.body += view[at : at + length]
+            for column in (strand.clocks, strand.numbers, strand.offsets):
+                last = 0
+                for _ in range(points):
+                    last += reader.varuint()
+                    column.append(last)
+            strand.mark = strand.offsets[-1] + EVERY
+            loaded._size += length
+            at += length
+        reader.finish()
+        loaded._deletes = DeleteSet.decode(update[at:])
+        loaded._delete_bytes = update[at:]
+        return loaded
+
+
+class _Stretch(Spliced):
+    """Part of a document: a client's structs may start at any clock, and deletes may point before it."""
+
+    __slots__ = ()
+
+    def _floor(self, clock: int) -> int:
+        return clock
+
+    def _check_deletes(self, ends: dict[int, int], deletes: list[tuple[int, list[tuple[int, int]]]]) -> None:
+        pass
+
+
+def merge(updates: Iterable[bytes]) -> bytes:
+    """One update that does what these do in this order; they may be a stretch from the middle of a log.
+
+    Raises ValueError where the structs of one client leave a gap between them.
+    """
+    merged = _Stretch()
+    for update in updates:
+        merged.add(parse(update))
+    return merged.full()
+
+
+def diff(update: bytes, have: StateVector) -> bytes:
+    """What a replica at ``have`` lacks of this update, cut exactly; with the update's whole delete set."""
+    sections = []
+    parsed = parse(update)
+    for section in parsed.sections:
+        rest = _after(update, section, have.get(section.client, 0))
+        if rest is not None:
+            sections.append(rest)
+    return encode_update(sections, DeleteSet(parsed.deletes).items())
+
+
+def _after(update: bytes, section: Section, have: int) -> tuple[int, int, int, bytes] | None:
+    client, first, structs, end = section
+    at = max(0, bisect_right(structs, have, key=_clock) - 1)
+    while at < len(structs) and (structs[at].ref == SKIP or structs[at].clock + structs[at].length <= have):
+        at += 1
+    if at == len(structs):
+        return None
+    struct = structs[at]
+    if struct.clock >= have:
+        return client, struct.clock, len(structs) - at, update[struct.start : structs[-1].end]
+    head = cut(update, client, struct, have - struct.clock)
+    return client, have, len(structs) - at, head + update[struct.end : structs[-1].end]
+
+
+def state_vector(update: bytes) -> StateVector:
+    """What a fresh replica knows after this update: each client's structs from clock 0 to the first gap."""
+    vector: StateVector = {}
+    for client, first, structs, end in parse(update).sections:
+        if first == 0:
+            known = next((struct.clock for struct in structs if struct.ref == SKIP), end)
+            if known:
+                vector[client] = known
+    return vector
+
+
+def delete_set(update: bytes) -> DeleteSet:
+    """The delete ranges that the update carries."""
+    return DeleteSet(parse(update).deletes)

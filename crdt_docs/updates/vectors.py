@@ -1,0 +1,191 @@
+"""State vectors and delete sets: what a replica knows, and what it knows to be deleted.
+
+Owns both encodings and the normal form of delete ranges. Must never allocate by a count that the bytes do not back: a
+five-byte state vector that claims 2**29 entries makes native decoders take a gigabyte.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+
+from crdt_docs.errors import Malformed, TooLarge
+from crdt_docs.lib0 import Reader, varuint
+from crdt_docs.updates.parse import MAX_CLOCK
+
+StateVector = dict[int, int]
+"""Client id to the first clock that is not known."""
+
+
+def encode_state_vector(vector: StateVector) -> bytes:
+    """Encode as yjs does: highest client first."""
+    out = bytearray(varuint(len(vector)))
+    for client in sorted(vector, reverse=True):
+        out += varuint(client)
+        out += varuint(vector[client])
+    return bytes(out)
+
+
+def decode_state_vector(data: bytes, max_entries: int = 100_000) -> StateVector:
+    """Read a state vector from outside.
+
+    Raises TooLarge for more than ``max_entries`` entries or clocks over 32 bits, and Malformed for a client named twice,
+    for varints that are overlong or over 53 bits, and for trailing bytes.
+    """
+    reader = Reader(data)
+    number = reader.varuint()
+    if number > (len(data) - reader.at) // 2:
+        raise Malformed("count exceeds the bytes")
+    if number > max_entries:
+        raise TooLarge("state vector has too many entries")
+    vector: StateVector = {}
+    for _ in range(number):
+        client = reader.varuint()
+        clock = reader.varuint()
+        if clock > MAX_CLOCK:
+            raise TooLarge("clock over 32 bits")
+        vector[client] = clock
+    if len(vector) != number:
+        raise Malformed("client twice")
+    reader.finish()
+    return vector
+
+
+class DeleteSet:
+    """Deleted clocks in normal form: per client a flat, sorted list ``[start, end, start, end, …]`` without touching ranges.
+
+    Two sets that delete the same clocks are equal and encode to the same bytes.
+    """
+
+    __slots__ = ("_clients",)
+
+    def __init__(self, deletes: Iterable[tuple[int, Iterable[tuple[int, int]]]] = ()) -> None:
+        self._clients: dict[int, list[int]] = {}
+        self.update(deletes)
+
+    def update(self, deletes: Iterable[tuple[int, Iterable[tuple[int, int]]]]) -> None:
+        """Add ``(client, [(clock, length)])``, as ``Parsed.deletes`` has them."""
+        for client, ranges in deletes:
+            for clock, length in ranges:
+                self.add(client, clock, clock + length)
+
+    def add(self, client: int, start: int, end: int) -> None:
+        """Add the clocks from ``start`` to before ``end``."""
+        if start >= end:
+            return
+        flat = self._clients.get(client)
+        if flat is None:
+            self._clients[client] = [start, end]
+        elif start > flat[-1]:
+            flat.append(start)
+            flat.append(end)
+        else:
+            low = bisect_left(flat, start)  # odd: start lies in a range, or touches its end
+            high = bisect_right(flat, end)  # odd: end lies in a range, or touches its start
+            flat[low:high] = [start] * (~low & 1) + [end] * (~high & 1)
+
+    def covers(self, client: int, start: int, end: int) -> bool:
+        """Whether every clock from ``start`` to before ``end`` is deleted."""
+        if start >= end:
+            return True
+        flat = self._clients.get(client)
+        if flat is None:
+            return False
+        at = bisect_right(flat, start)
+        return at & 1 == 1 and flat[at] >= end
+
+    def missing(self, client: int, start: int, end: int) -> list[tuple[int, int]]:
+        """The parts ``(start, end)`` of the given span that are not deleted, in order."""
+        flat = self._clients.get(client)
+        if flat is None:
+            return [(start, end)] if start < end else []
+        gaps = []
+        at = bisect_right(flat, start)
+        if at & 1:
+            start = flat[at]
+            at += 1
+        while start < end:
+            stop = min(end, flat[at]) if at < len(flat) else end
+            if start < stop:
+                gaps.append((start, stop))
+            if at >= len(flat):
+                break
+            start = flat[at + 1]
+            at += 2
+        return gaps
+
+    def items(self) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+        """Each client with its ranges ``[(clock, length)]``, highest client first: the order that yjs writes."""
+        for client in sorted(self._clients, reverse=True):
+            flat = self._clients[client]
+            yield client, [(flat[at], flat[at + 1] - flat[at]) for at in range(0, len(flat), 2)]
+
+    def copy(self) -> DeleteSet:
+        """An independent copy."""
+        twin = DeleteSet()
+        twin._clients = {client: flat.copy() for client, flat in self._clients.items()}
+        return twin
+
+    @property
+    def ranges(self) -> int:
+        """How many ranges are held, over all clients."""
+        return sum(map(len, self._clients.values())) // 2
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DeleteSet) and self._clients == other._clients
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __bool__(self) -> bool:
+        return bool(self._clients)
+
+    def __repr__(self) -> str:
+        return f"DeleteSet({list(self.items())})"
+
+    def encode(self) -> bytes:
+        """The bytes that end an update."""
+        return encode_deletes(self.items())
+
+    @classmethod
+    def decode(cls, data: bytes) -> DeleteSet:
+        """Read the bytes that end an update, in any order and overlap. Raises Malformed or TooLarge."""
+        reader = Reader(data)
+        deletes = cls()
+        for _ in range(_count(reader)):
+            client = reader.varuint()
+            for _ in range(_count(reader)):
+                clock = reader.varuint()
+                length = reader.varuint()
+                if length == 0:
+                    raise Malformed("zero-length delete")
+                if clock + length > MAX_CLOCK:
+                    raise TooLarge("clock over 32 bits")
+                deletes.add(client, clock, clock + length)
+        reader.finish()
+        return deletes
+
+
+def encode_deletes(deletes: Iterable[tuple[int, list[tuple[int, int]]]]) -> bytes:
+    """Encode ``(client, [(clock, length)])`` in the order given; clients without ranges are left out."""
+    out = bytearray()
+    number = 0
+    for client, ranges in deletes:
+        if not ranges:
+            continue
+        number += 1
+        out += varuint(client)
+        out += varuint(len(ranges))
+        for pair in ranges:
+            for value in pair:
+                while value > 127:
+                    out.append(value & 127 | 128)
+                    value >>= 7
+                out.append(value)
+    return varuint(number) + bytes(out)
+
+
+def _count(reader: Reader) -> int:
+    number = reader.varuint()
+    if number > (len(reader.data) - reader.at) // 2:
+        raise Malformed("count exceeds the bytes")
+    return number
