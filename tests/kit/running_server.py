@@ -1,0 +1,179 @@
+"""A real server process over a temporary folder, as a person would start it.
+
+Owns the process and ends it, frozen or not. Must never reach into the server: what a test knows of it is what was
+printed, what the folder holds, and what the wires say.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+ROOT = Path(__file__).resolve().parents[2]
+CLEW = (sys.executable, "-c", "import sys; from server.cli.main import main; sys.exit(main())")
+"""The console script, run from the tree whether or not it is installed."""
+LINK = re.compile(r"https?://[^\s#]+/#k=[A-Za-z0-9_-]+")
+PATIENCE = 30.0
+
+
+class DidNotStart(Exception):
+    """The server ended, or said nothing, before it was ready; carries all that it printed."""
+
+
+@dataclass
+class RunningServer:
+    """``url`` has no trailing slash; ``link`` is the one-time sign-in link that was printed at the start."""
+
+    data: Path
+    port: int
+    options: tuple[str, ...] = ()
+    link: str = ""
+    process: subprocess.Popen[str] | None = None
+    said: list[str] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        """``http://127.0.0.1:PORT``; what it prints may say ``localhost``, which it must accept too."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        """The process that owns the port."""
+        assert self.process is not None, "the server is not running"
+        return self.process.pid
+
+    @property
+    def log(self) -> Path:
+        """What it wrote to standard error, over all its lives."""
+        return self.data.parent / f"{self.data.name}.stderr"
+
+    def start(self) -> Self:
+        """Start, and wait until it has printed a link and answers ``/readyz``."""
+        command = [*CLEW, "serve", "--port", str(self.port), "--data", str(self.data), "--no-browser", *self.options]
+        with self.log.open("ab") as errors:
+            self.process = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                stdin=subprocess.DEVNULL,
+                text=True,
+                env=environment(),
+            )
+        self.said.clear()
+        threading.Thread(target=self._listen, args=(self.process,), daemon=True).start()
+        deadline = time.monotonic() + PATIENCE
+        while not self._is_ready():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                self.kill()
+                raise DidNotStart("\n".join([*self.said, self.log.read_text(errors="replace")[-4000:]]))
+            time.sleep(0.05)
+        return self
+
+    def stop(self) -> int:
+        """Ask it to end (SIGTERM) and wait; its exit code. Kills it if it does not end."""
+        return self._end(signal.SIGTERM)
+
+    def kill(self) -> int:
+        """kill -9."""
+        return self._end(signal.SIGKILL)
+
+    def freeze(self) -> None:
+        """SIGSTOP: sockets stay open and nothing answers."""
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """SIGCONT."""
+        os.kill(self.pid, signal.SIGCONT)
+
+    def clew(self, *arguments: str) -> str:
+        """Run another command on this data folder; what it printed. Raises if it failed."""
+        done = subprocess.run(
+            [*CLEW, *arguments, "--data", str(self.data)],
+            cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, env=environment(), check=False,
+        )  # fmt: skip
+        if done.returncode:
+            raise AssertionError(
+                f"clew {' '.join(arguments)} failed with {done.returncode}:\n{done.stdout}\n{done.stderr}"
+            )
+        return done.stdout
+
+    def new_link(self) -> str:
+        """One more one-time link, by ``clew link``."""
+        found = LINK.search(self.clew("link"))
+        assert found, "clew link printed no link"
+        return found[0]
+
+    def new_token(self, user: str = "owner", *options: str) -> dict[str, Any]:
+        """A bearer as ``clew token create --json`` prints it: id, token, expires_at."""
+        token: dict[str, Any] = json.loads(self.clew("token", "create", "--user", user, "--json", *options))
+        return token
+
+    def _end(self, how: signal.Signals) -> int:
+        if self.process is None:
+            return 0
+        process, self.process = self.process, None
+        if process.poll() is None:
+            process.send_signal(how)
+            process.send_signal(signal.SIGCONT)
+        try:
+            return process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.wait()
+
+    def _listen(self, process: subprocess.Popen[str]) -> None:
+        """Drain standard output for as long as it lasts, so that the server never waits on a full pipe."""
+        assert process.stdout is not None
+        with process.stdout:
+            for line in process.stdout:
+                self.said.append(line.rstrip("\n"))
+
+    def _is_ready(self) -> bool:
+        found = LINK.search("\n".join(self.said))
+        if not found:
+            return False
+        self.link = found[0]
+        try:
+            with urllib.request.urlopen(f"{self.url}/readyz", timeout=2) as answer:
+                return bool(answer.status == 200)
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            return False
+
+
+@contextmanager
+def running_server(data: Path, options: Sequence[str] = ()) -> Iterator[RunningServer]:
+    """Serve that folder on a free port until the block ends."""
+    server = RunningServer(data, free_port(), tuple(options)).start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def free_port() -> int:
+    """A port on 127.0.0.1 that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def environment() -> dict[str, str]:
+    """This process's environment without ``CLEW_*``, unbuffered, never with a proxy in front of the loopback."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("CLEW_")}
+    return {**kept, "PYTHONUNBUFFERED": "1", "NO_PROXY": "127.0.0.1,localhost"}
