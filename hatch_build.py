@@ -59,7 +59,7 @@ def build(root: Path) -> bool:
 
 
 def install_packages(web: Path, npm: list[str]) -> None:
-    """Make ``node_modules`` what the lock file says; it keeps a copy of the lock that it was made from (as make does)."""
+    """Make ``node_modules`` what the lock file says; it keeps a copy of the lock that it was made from."""
     lock, made_from = web / "package-lock.json", web / "node_modules" / ".made-from"
     if made_from.is_file() and made_from.read_bytes() == lock.read_bytes():
         return
