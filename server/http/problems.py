@@ -1,0 +1,36 @@
+"""Errors as responses. Owns how what was raised is answered; must never echo an input or a secret."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from pydantic import ValidationError
+from starlette.responses import Response
+
+from server.domain.errors import ClewError, Invalid, Unauthenticated
+from server.domain.problem import PROBLEM_TYPE, Fault, problem
+
+
+class Faulty(Invalid):
+    """An input that its model refuses; ``faults`` says where and why."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        super().__init__("The request is not what the contract says.")
+        self.faults = tuple(faults)
+
+
+def faulty(error: ValidationError, place: str) -> Faulty:
+    """Turn pydantic's findings into faults, without the values that were found."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    return Faulty([Fault(at=".".join([place, *map(str, one["loc"])]), why=one["msg"]) for one in found[:20]])
+
+
+def respond(error: ClewError, *, status: int | None = None, headers: Mapping[str, str] | None = None) -> Response:
+    """The problem document of an error. An unknown and a foreign id give the very same bytes."""
+    faults = error.faults if isinstance(error, Faulty) else ()
+    told = problem(error, status=status, faults=faults)
+    response = Response(json.dumps(told, ensure_ascii=False), told["status"], headers, media_type=PROBLEM_TYPE)
+    if isinstance(error, Unauthenticated):
+        response.headers["WWW-Authenticate"] = 'Bearer realm="clew"'
+    return response
