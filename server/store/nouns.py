@@ -1,0 +1,53 @@
+"""All noun stores over one database, so that whoever needs two does not build them twice."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from server.store.audit import Audit
+from server.store.database import Database
+from server.store.devices import Devices
+from server.store.sessions import Sessions
+from server.store.tasks import Tasks
+from server.store.tickets import Tickets
+from server.store.tokens import Links, Logins, Tokens
+from server.store.users import Users
+
+DATABASE = "clew.db"
+
+
+@dataclass(frozen=True, slots=True)
+class Nouns:
+    """The stores. For the composition root and the CLI; everything else is given the ones that it uses."""
+
+    database: Database
+    users: Users
+    devices: Devices
+    sessions: Sessions
+    tasks: Tasks
+    tokens: Tokens
+    logins: Logins
+    links: Links
+    tickets: Tickets
+    audit: Audit
+
+
+@asynccontextmanager
+async def open_nouns(folder: Path) -> AsyncIterator[Nouns]:
+    """Open ``clew.db`` in the data folder, which the caller holds."""
+    async with Database.open(folder / DATABASE) as db:
+        yield Nouns(
+            db,
+            Users(db),
+            Devices(db),
+            Sessions(db),
+            Tasks(db),
+            Tokens(db),
+            Logins(db),
+            Links(db),
+            Tickets(db),
+            Audit(db),
+        )

@@ -1,0 +1,67 @@
+"""Tickets: one connection to one task, once, within seconds. Owns their single use; must never tell why it refused."""
+
+from __future__ import annotations
+
+from crdt_docs.ids import DeviceId, SessionId, TaskId, TokenId, UserId
+from server.domain.credential import TICKET_LIFE, Secret, Ticket, hash_secret, new_secret
+from server.domain.errors import NotFound
+from server.store.database import Database
+
+_ISSUE = """
+INSERT INTO tickets (hash, user, device, session, token, task, expires_at) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
+WHERE EXISTS (SELECT 1 FROM members WHERE task = ?6 AND user = ?2)
+AND (?3 IS NULL OR EXISTS (SELECT 1 FROM devices WHERE id = ?3 AND user = ?2 AND revoked_at IS NULL))
+AND (?4 IS NULL OR EXISTS (SELECT 1 FROM sessions WHERE id = ?4 AND user = ?2 AND ended_at IS NULL))
+AND (?5 IS NULL OR EXISTS (SELECT 1 FROM tokens WHERE id = ?5 AND user = ?2 AND revoked_at IS NULL))
+RETURNING expires_at
+"""
+
+_REDEEM = """
+UPDATE tickets SET used_at = ?1
+WHERE hash = ?2 AND used_at IS NULL AND expires_at > ?1 AND task = ?3
+AND EXISTS (SELECT 1 FROM members m WHERE m.task = tickets.task AND m.user = tickets.user)
+AND NOT EXISTS (SELECT 1 FROM devices d WHERE d.id = tickets.device AND d.revoked_at IS NOT NULL)
+AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = tickets.session AND s.ended_at IS NOT NULL)
+AND NOT EXISTS (
+  SELECT 1 FROM tokens k WHERE k.id = tickets.token AND (k.revoked_at IS NOT NULL OR k.expires_at <= ?1)
+)
+RETURNING user, device, session, token, task, expires_at
+"""
+
+
+class Tickets:
+    """The tickets that are out."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def issue(
+        self,
+        user: UserId,
+        task: TaskId,
+        at: float,
+        *,
+        device: DeviceId | None = None,
+        session: SessionId | None = None,
+        token: TokenId | None = None,
+        life: float = TICKET_LIFE,
+    ) -> tuple[Ticket, Secret]:
+        """Make a ticket. Raises NotFound unless task, device, session and token are the user's and live."""
+        ticket, secret = Ticket(user, device, session, token, task, at + life), new_secret()
+        async with self._database.transaction() as tx:
+            await tx.all("DELETE FROM tickets WHERE expires_at <= ?", at)
+            rows = await tx.all(_ISSUE, hash_secret(secret), user, device, session, token, task, ticket.expires_at)
+        if not rows:
+            raise NotFound()
+        return ticket, secret
+
+    async def redeem(self, secret: str, task: TaskId, now: float) -> Ticket | None:
+        """Burn the ticket for that task. Of all who try at once, one gets it.
+
+        None for used, expired, unknown, for another task, or where what stood behind it was revoked since.
+        """
+        rows = await self._database.write(_REDEEM, now, hash_secret(secret), task)
+        if not rows:
+            return None
+        user, device, session, token, there, expires_at = rows[0]
+        return Ticket(UserId(user), device, session, token, TaskId(there), expires_at)

@@ -1,0 +1,196 @@
+"""Secrets that let someone in for a while or once: bearers, cookie logins, one-time links.
+
+Owns their rows. A secret leaves this file once, where it is made; what is stored is its hash.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from crdt_docs.ids import DeviceId, TaskId, TokenId, UserId, new_id
+from server.domain.access import Role
+from server.domain.credential import COOKIE_LIFE, LINK_LIFE, Secret, Token, hash_secret, new_secret
+from server.domain.errors import NotFound
+from server.domain.login import Link, Login, LoginId
+from server.store.database import Database, Row
+
+_TOKEN: Final = "id, user, device, task, role, created_at, expires_at, revoked_at"
+_LOGIN: Final = "id, user, device, created_at, expires_at"
+
+
+class Tokens:
+    """Bearers for scripts and agents."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def issue(
+        self,
+        user: UserId,
+        *,
+        role: Role,
+        at: float,
+        expires_at: float,
+        task: TaskId | None = None,
+        device: DeviceId | None = None,
+    ) -> tuple[Token, Secret]:
+        """Make a bearer, bounded to the task if one is named. Raises NotFound if the user is not on that task."""
+        token, secret = Token(TokenId(new_id()), user, device, task, role, at, expires_at), new_secret()
+        rows = await self._database.write(
+            "INSERT INTO tokens (id, hash, user, device, task, role, created_at, expires_at)"
+            " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8"
+            " WHERE (?5 IS NULL OR EXISTS (SELECT 1 FROM members WHERE task = ?5 AND user = ?3))"
+            " AND (?4 IS NULL OR EXISTS (SELECT 1 FROM devices WHERE id = ?4 AND user = ?3 AND revoked_at IS NULL))"
+            " RETURNING id",
+            token.id,
+            hash_secret(secret),
+            user,
+            device,
+            task,
+            role,
+            at,
+            expires_at,
+        )
+        if not rows:
+            raise NotFound()
+        return token, secret
+
+    async def find(self, secret: str, now: float) -> Token | None:
+        """The bearer with that secret, if it is alive: not expired, not revoked, its device not either."""
+        row = await self._database.one(
+            f"SELECT {_TOKEN} FROM tokens WHERE hash = ? AND expires_at > ? AND revoked_at IS NULL"
+            " AND NOT EXISTS (SELECT 1 FROM devices d WHERE d.id = tokens.device AND d.revoked_at IS NOT NULL)",
+            hash_secret(secret),
+            now,
+        )
+        return _token(row) if row else None
+
+    async def get(self, user: UserId, token: TokenId) -> Token | None:
+        """The user's bearer, alive or not, without its secret."""
+        row = await self._database.one(f"SELECT {_TOKEN} FROM tokens WHERE id = ? AND user = ?", token, user)
+        return _token(row) if row else None
+
+    async def of_user(self, user: UserId) -> list[Token]:
+        """The user's bearers, alive or not, the latest first."""
+        rows = await self._database.all(
+            f"SELECT {_TOKEN} FROM tokens WHERE user = ? ORDER BY created_at DESC, id", user
+        )
+        return [_token(row) for row in rows]
+
+    async def revoke(self, user: UserId, token: TokenId, at: float) -> Token | None:
+        """End the user's bearer now, and the tickets it asked for. Again is the same as once."""
+        async with self._database.transaction() as tx:
+            row = await tx.one(
+                f"UPDATE tokens SET revoked_at = coalesce(revoked_at, ?) WHERE id = ? AND user = ? RETURNING {_TOKEN}",
+                at,
+                token,
+                user,
+            )
+            await tx.all("DELETE FROM tickets WHERE token = ? AND user = ?", token, user)
+        return _token(row) if row else None
+
+
+class Logins:
+    """Browsers that are signed in, by their cookies."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def issue(self, user: UserId, device: DeviceId, at: float, life: float = COOKIE_LIFE) -> tuple[Login, Secret]:
+        """Sign the user's device in for ``life`` seconds. Raises NotFound if the device is not theirs or revoked."""
+        login, secret = Login(LoginId(new_id()), user, device, at, at + life), new_secret()
+        async with self._database.transaction() as tx:
+            await tx.all("DELETE FROM logins WHERE expires_at <= ?", at)
+            rows = await tx.all(
+                "INSERT INTO logins (id, hash, user, device, created_at, expires_at) SELECT ?1, ?2, ?3, ?4, ?5, ?6"
+                " WHERE EXISTS (SELECT 1 FROM devices WHERE id = ?4 AND user = ?3 AND revoked_at IS NULL) RETURNING id",
+                login.id,
+                hash_secret(secret),
+                user,
+                device,
+                at,
+                login.expires_at,
+            )
+        if not rows:
+            raise NotFound()
+        return login, secret
+
+    async def find(self, secret: str, now: float) -> Login | None:
+        """The login with that cookie, if it is alive and its device is not revoked."""
+        row = await self._database.one(
+            f"SELECT {_LOGIN} FROM logins WHERE hash = ? AND expires_at > ?"
+            " AND NOT EXISTS (SELECT 1 FROM devices d WHERE d.id = logins.device AND d.revoked_at IS NOT NULL)",
+            hash_secret(secret),
+            now,
+        )
+        return _login(row) if row else None
+
+    async def of_user(self, user: UserId) -> list[Login]:
+        """The user's logins, the latest first."""
+        rows = await self._database.all(
+            f"SELECT {_LOGIN} FROM logins WHERE user = ? ORDER BY created_at DESC, id", user
+        )
+        return [_login(row) for row in rows]
+
+    async def extend(self, user: UserId, login: LoginId, expires_at: float) -> Login | None:
+        """Let the login live until then; never shorter than it would."""
+        rows = await self._database.write(
+            f"UPDATE logins SET expires_at = max(expires_at, ?) WHERE id = ? AND user = ? RETURNING {_LOGIN}",
+            expires_at,
+            login,
+            user,
+        )
+        return _login(rows[0]) if rows else None
+
+    async def revoke(self, user: UserId, login: LoginId) -> Login | None:
+        """Sign out: the cookie is dead, and so are the device's tickets."""
+        async with self._database.transaction() as tx:
+            row = await tx.one(f"DELETE FROM logins WHERE id = ? AND user = ? RETURNING {_LOGIN}", login, user)
+            if row is not None:
+                await tx.all("DELETE FROM tickets WHERE device = ?", row[2])
+        return _login(row) if row else None
+
+
+class Links:
+    """One-time sign-in links."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def issue(self, user: UserId, at: float, life: float = LINK_LIFE) -> Secret:
+        """Make a link; the secret belongs in a URL's fragment. Raises Conflict if there is no such user."""
+        secret = new_secret()
+        async with self._database.transaction() as tx:
+            await tx.all("DELETE FROM links WHERE expires_at <= ?", at)
+            await tx.all(
+                "INSERT INTO links (hash, user, created_at, expires_at) VALUES (?, ?, ?, ?)",
+                hash_secret(secret),
+                user,
+                at,
+                at + life,
+            )
+        return secret
+
+    async def redeem(self, secret: str, now: float) -> Link | None:
+        """Burn the link. Of all who try at once, one gets it; None for used, expired and unknown alike."""
+        rows = await self._database.write(
+            "UPDATE links SET used_at = ?1 WHERE hash = ?2 AND used_at IS NULL AND expires_at > ?1"
+            " RETURNING user, created_at, expires_at",
+            now,
+            hash_secret(secret),
+        )
+        return Link(UserId(rows[0][0]), rows[0][1], rows[0][2]) if rows else None
+
+    async def void(self, user: UserId) -> None:
+        """Burn every link of the user that was not used."""
+        await self._database.write("DELETE FROM links WHERE user = ? AND used_at IS NULL", user)
+
+
+def _token(row: Row) -> Token:
+    device = DeviceId(row[2]) if row[2] else None
+    task = TaskId(row[3]) if row[3] else None
+    return Token(TokenId(row[0]), UserId(row[1]), device, task, Role(row[4]), row[5], row[6], row[7])
+
+
+def _login(row: Row) -> Login:
+    return Login(LoginId(row[0]), UserId(row[1]), DeviceId(row[2]), row[3], row[4])

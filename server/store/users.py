@@ -1,0 +1,75 @@
+"""People, by id and by name. Names are unique however they are cased or composed."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Final
+
+from crdt_docs.ids import UserId, new_id
+from server.domain.errors import Conflict, Invalid
+from server.domain.user import User
+from server.store.database import Database, Row
+
+MAX_NAME: Final = 100
+_COLUMNS: Final = "id, name, created_at"
+
+
+class Users:
+    """The users of this server."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(self, name: str, at: float) -> User:
+        """Make a user. Raises Conflict if the name is taken, Invalid if it is none."""
+        user = User(UserId(new_id()), clean_name(name), at)
+        made = await self._database.write(
+            "INSERT INTO users (id, name, name_key, created_at) VALUES (?, ?, ?, ?)"
+            " ON CONFLICT (name_key) DO NOTHING RETURNING id",
+            user.id,
+            user.name,
+            _key(user.name),
+            at,
+        )
+        if not made:
+            raise Conflict(f"There is already a user named {user.name}.")
+        return user
+
+    async def ensure(self, name: str, at: float) -> User:
+        """The user of that name, made if need be."""
+        return await self.named(name) or await self.add(name, at)
+
+    async def get(self, user: UserId) -> User | None:
+        """The user with that id."""
+        row = await self._database.one(f"SELECT {_COLUMNS} FROM users WHERE id = ?", user)
+        return _user(row) if row else None
+
+    async def named(self, name: str) -> User | None:
+        """The user of that name, however it is cased."""
+        row = await self._database.one(f"SELECT {_COLUMNS} FROM users WHERE name_key = ?", _key(name))
+        return _user(row) if row else None
+
+    async def all(self) -> list[User]:
+        """Every user, the first first. For the operator; never for a user."""
+        rows = await self._database.all(f"SELECT {_COLUMNS} FROM users ORDER BY created_at, rowid")
+        return [_user(row) for row in rows]
+
+    async def delete(self, user: UserId) -> bool:
+        """Remove the user, and by cascade devices, sessions, memberships, secrets. Tasks are the caller's to settle."""
+        return bool(await self._database.write("DELETE FROM users WHERE id = ? RETURNING id", user))
+
+
+def clean_name(name: str) -> str:
+    """The name as it is stored: NFC, trimmed. Raises Invalid if it is empty, too long or holds control characters."""
+    clean = unicodedata.normalize("NFC", name).strip()
+    if not clean or len(clean) > MAX_NAME or any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co") for c in clean):
+        raise Invalid(f"A name has 1 to {MAX_NAME} visible characters.")
+    return clean
+
+
+def _key(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).casefold().strip()
+
+
+def _user(row: Row) -> User:
+    return User(UserId(row[0]), row[1], row[2])
