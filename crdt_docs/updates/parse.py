@@ -176,7 +176,8 @@ def _parse(b: bytes) -> Parsed:  # one closure, because a call per varint throug
             for _ in range(count()):
                 any_value(depth + 1)
         elif tag == 116:
-            p += uint()
+            nbytes = uint()  # not in one statement: that would add to where p was before
+            p += nbytes
         else:
             raise Malformed(f"unknown value tag {tag}")
         if p > size:
