@@ -29,6 +29,7 @@ class Principal:
     """Who is acting, and through what. Made by authentication, never from a document.
 
     ``task`` and ``cap`` bound what a bearer may reach; ``expires_at`` (Unix seconds) ends it.
+    ``authenticated_at`` (monotonic seconds) lets a revocation catch what was authenticated before it.
     """
 
     user: UserId
@@ -41,6 +42,7 @@ class Principal:
     task: TaskId | None = None
     cap: Role = Role.OWNER
     expires_at: float | None = None
+    authenticated_at: float = 0.0
 
     @property
     def key(self) -> PrincipalKey:

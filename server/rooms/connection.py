@@ -1,0 +1,279 @@
+"""One socket's place in a room: what it may do, how it is answered, and where it stands in the sync conversation.
+
+Owns the y-websocket conversation of one peer. Must never block, and never hold more than a bounded amount for a reader
+that does not read: it is *parked* at the state it was last handed, and goes on from there when it drains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Protocol
+
+from crdt_docs.errors import Malformed, TooLarge
+from crdt_docs.messages import Awareness, Barrier, QueryAwareness, Refused, Renew, SyncStep1, SyncStep2, Update
+from crdt_docs.messages.ywebsocket import decode, encode, step1_frame, step2_frame, update_frame
+from crdt_docs.updates.parse import Parsed, parse
+from crdt_docs.updates.vectors import StateVector, decode_state_vector, encode_state_vector
+from server.domain.access import Principal, Role, may_write
+from server.domain.errors import CLOSE, CLOSE_GAP, ClewError
+from server.domain.log import Actor
+from server.rooms.gate import Admit, Kind, Lacking, Refuse, Verdict
+
+if TYPE_CHECKING:
+    from server.rooms.room import Room
+
+EMPTY_AWARENESS = b"\x01\x01\x00"
+
+
+class Transport(Protocol):
+    """The way out. Neither method blocks or raises, also when the socket is gone."""
+
+    def send(self, frame: bytes) -> None:
+        """Queue one frame; the shell calls ``pause`` and ``resume`` as its buffer fills and drains."""
+        ...
+
+    def close(self, code: int, why: str) -> None:
+        """Close after what was sent; what the peer says after this is not heard."""
+        ...
+
+
+class Connection:
+    """A peer in a room. ``receive`` what it says; ``pause`` and ``resume`` as it reads; ``leave`` when it is gone."""
+
+    def __init__(self, room: Room, principal: Principal, role: Role, transport: Transport) -> None:
+        self.room = room
+        self.principal = principal
+        self.role = role
+        self.transport = transport
+        self.expires_at = principal.expires_at
+        self.renew: Callable[[str], Awaitable[None]] | None = None
+        self.alive = True
+        self.live = False  # registered for fan-out: only from its Step2 on, or frames would overtake it
+        self.quiet = True
+        self.parked: StateVector | None = None
+        self.parked_since = 0.0
+        self._controls: list[bytes] = []
+        self._resync_wanted: StateVector | None = None
+        self._asked = True  # our SyncStep1 is unanswered; so it counts as asked before it is even sent
+        self._provoked = False
+        self._greeted = False
+        self._fruitless = 0
+        self._lacking: tuple[Lacking, ...] = ()
+        self._barriers: list[bytes] = []
+
+    def actor(self, via: str) -> Actor:
+        """Who is to be named for what comes by this connection."""
+        who = self.principal
+        return Actor(who.key, who.user, who.agent, who.device, who.session, who.token, via)
+
+    # -- what the peer says
+
+    def receive(self, frame: bytes) -> Awaitable[None] | None:
+        """Take one frame. What it answers, if anything, is to be awaited before the next frame is read."""
+        if not self.alive:
+            return None
+        limits = self.room.limits
+        if len(frame) > limits.frame:
+            self.end(CLOSE["too_large"], f"frame over {limits.frame} bytes")
+            return None
+        if len(frame) > limits.inline_frame or self.room.lock.locked():
+            return self._receive_in_turn(frame)
+        try:
+            return self._hear(frame)
+        except Malformed as error:
+            self._refuse_bytes(error)
+            return None
+        except ClewError as error:
+            self.end(CLOSE[error.code], error.why)
+            return None
+
+    def _hear(self, frame: bytes) -> Awaitable[None] | None:
+        message = decode(frame)
+        match message:
+            case Update(update):
+                if self._may_write():
+                    self._settle(self._admit(parse(update), "update"), "update", frame)
+            case SyncStep2(update):
+                if self._may_answer():
+                    self._settle(self._admit(parse(update), "step2"), "step2", frame)
+            case SyncStep1(vector):
+                self._answer(decode_state_vector(vector, self.room.limits.state_vector_entries))
+            case Awareness(states):
+                self.room.hear_awareness(self, states)
+            case QueryAwareness():
+                self.room.crowd.tell(self)
+            case Barrier():
+                self._barrier(frame)
+            case Renew(ticket):
+                return self.renew(ticket) if self.renew else None
+        return None
+
+    async def _receive_in_turn(self, frame: bytes) -> None:
+        """The slow road, for what is large or finds the room busy: parsed in a worker, admitted in slices."""
+        room = self.room
+        try:
+            large = len(frame) > room.limits.inline_frame
+            message = decode(frame) if large else None
+            parsed = None
+            if isinstance(message, Update | SyncStep2):
+                allowed = self._may_write() if isinstance(message, Update) else self._may_answer()
+                if not allowed:
+                    return
+                parsed = await room.parse(message.update)
+            async with room.lock:
+                if not self.alive:
+                    return
+                if parsed is None or message is None:
+                    heard = self._hear(frame)
+                else:
+                    heard = None
+                    kind: Kind = "update" if isinstance(message, Update) else "step2"
+                    verdict = await room.resolve(parsed, self.principal.key, kind)
+                    if self.alive:
+                        self._settle(verdict, kind, frame)
+            if heard is not None:
+                await heard
+        except Malformed as error:
+            self._refuse_bytes(error)
+        except ClewError as error:
+            self.end(CLOSE[error.code], error.why)
+
+    def _refuse_bytes(self, error: Malformed) -> None:
+        self.end(CLOSE["too_large" if isinstance(error, TooLarge) else "invalid"], str(error))
+
+    def _may_write(self) -> bool:
+        if may_write(self.role, self.room.name.part):
+            return True
+        self.send(encode(Refused(CLOSE["forbidden"], "your role may not write here")))
+        return False
+
+    def _may_answer(self) -> bool:
+        """A Step2 is a write too; what a viewer's brings is ignored, and its barriers need not wait for it."""
+        if may_write(self.role, self.room.name.part):
+            return True
+        self._answered()
+        return False
+
+    def _admit(self, parsed: Parsed, kind: Kind) -> Verdict:
+        return self.room.gate.admit(parsed, self.principal.key, kind)
+
+    def _settle(self, verdict: Verdict, kind: Kind, frame: bytes) -> None:
+        if isinstance(verdict, Refuse):
+            self.end(verdict.code, verdict.why)
+        elif isinstance(verdict, Admit):
+            if verdict.update:
+                self.room.submit(verdict, self.actor("socket" if kind == "update" else "sync"))
+            elif kind == "update":
+                self.room.when_released(lambda: self.send(frame))  # known already: a receipt, but no news
+            if kind == "step2":
+                self._step2_admitted(verdict)
+        elif not self._asked:
+            self.ask(provoked=True)
+
+    def _step2_admitted(self, verdict: Admit) -> None:
+        self._lacking = verdict.lacking
+        if verdict.lacking:
+            self.room.lacking.add(self)
+        if verdict.lacking and not verdict.update and self._provoked:
+            self._fruitless += 1
+            if self._fruitless >= self.room.limits.fruitless:
+                self.end(CLOSE_GAP, "the gap in what you sent does not close")
+                return
+        else:
+            self._fruitless = 0
+        self._answered()
+
+    def _answered(self) -> None:
+        self._asked = self._provoked = False
+        barriers, self._barriers = self._barriers, []
+        for frame in barriers:
+            self._barrier(frame)
+
+    def _barrier(self, frame: bytes) -> None:
+        """Answer once all before it is durable. While our SyncStep1 is unanswered we may have dropped some of it."""
+        if not self._asked:
+            self.room.when_released(lambda: self.send(frame))
+        elif len(self._barriers) < self.room.limits.controls:
+            self._barriers.append(frame)
+        else:
+            self.end(CLOSE["unavailable"], "too many barriers before your SyncStep2")
+
+    # -- what it is told
+
+    def ask(self, *, provoked: bool = False) -> None:
+        """Send our SyncStep1; at most one is open."""
+        self._asked = True
+        self._provoked = provoked
+        self.send(step1_frame(encode_state_vector(self.room.gate.state_vector)))
+
+    def provide(self) -> None:
+        """Something was released: if it is what a Step2 of this connection lacked, ask once more."""
+        have = self.room.gate.state_vector
+        if not self._asked and any(have.get(client, 0) > clock for client, clock in self._lacking):
+            self._lacking = ()
+            self.room.lacking.discard(self)
+            self.ask(provoked=True)
+
+    def _answer(self, have: StateVector) -> None:
+        if self.parked is not None:
+            self._resync_wanted = have
+            return
+        self.send(step2_frame(self.room.document.diff(have)))
+        if self._greeted:
+            return
+        self._greeted = True
+        self.room.go_live(self)
+        self.ask()
+        self.room.crowd.tell(self)
+
+    def send(self, frame: bytes) -> None:
+        """Say something to this peer alone; kept, within bounds, while it is parked."""
+        if not self.alive:
+            return
+        self.quiet = False
+        if self.parked is None:
+            self.transport.send(frame)
+        elif len(self._controls) < self.room.limits.controls:
+            self._controls.append(frame)
+        else:
+            self.end(CLOSE["unavailable"], "slow reader")
+
+    # -- how it reads
+
+    def pause(self) -> None:
+        """The shell's buffer is over its limit: queue nothing more for this peer."""
+        if self.alive and self.parked is None:
+            self.room.park(self)
+
+    def resume(self) -> None:
+        """The shell's buffer has drained: bring this peer from where it was parked to where the document is."""
+        if not self.alive or self.parked is None:
+            return
+        have, self.parked = self.parked, None
+        controls, self._controls = self._controls, []
+        wanted, self._resync_wanted = self._resync_wanted, None
+        document = self.room.document
+        if self.live:
+            self.room.unpark(self)
+            missed = document.diff(have)
+            if len(missed) > 2:
+                self.send(update_frame(missed))
+            self.room.crowd.tell(self)
+        for frame in controls:
+            self.send(frame)
+        if wanted is not None:
+            self._answer(wanted)
+
+    def end(self, code: int, why: str) -> None:
+        """Close from our side; nothing of this peer is admitted, and nothing handed to it, from here on (I5)."""
+        if self.alive:
+            self.leave()
+            self.transport.close(code, why)
+
+    def leave(self) -> None:
+        """The socket is gone, or about to be."""
+        if self.alive:
+            self.alive = False
+            self._controls.clear()
+            self._barriers.clear()
+            self.room.leave(self)

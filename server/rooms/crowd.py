@@ -1,0 +1,62 @@
+"""Who is in a room, as its peers are shown it. Owns what the awareness table's answers become on the wire.
+
+Must never relay what a peer says of somebody else, nor anything that is not valid JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from crdt_docs.errors import TooLarge
+from crdt_docs.messages import Awareness, Refused
+from crdt_docs.messages.vocabulary import State, in_portions
+from crdt_docs.messages.ywebsocket import encode
+from crdt_docs.presence import AwarenessTable, Person
+from server.domain.access import Principal
+from server.domain.errors import CLOSE
+
+if TYPE_CHECKING:
+    from server.rooms.connection import Connection
+
+
+def person(principal: Principal) -> Person:
+    """How a principal is shown to others."""
+    return Person(principal.user, principal.name, principal.kind, principal.device)
+
+
+class Crowd:
+    """The presence of one room's connections."""
+
+    def __init__(self) -> None:
+        self._table: AwarenessTable[Connection] = AwarenessTable()
+
+    def hear(self, connection: Connection, states: tuple[State, ...], peers: Iterable[Connection], now: float) -> None:
+        """Take what a peer says about itself and tell everyone; it hears its own words back, as a sign of life."""
+        who = connection.principal
+        try:
+            heard = self._table.hear(connection, states, person(who), who.key, now)
+        except TooLarge as error:
+            connection.send(encode(Refused(CLOSE["too_large"], str(error))))
+            return
+        self._say((connection,), heard.to_sender)
+        self._say([peer for peer in peers if peer is not connection], heard.to_others)
+
+    def leave(self, connection: Connection, peers: Iterable[Connection]) -> None:
+        """A peer is gone."""
+        self._say(peers, self._table.leave(connection))
+
+    def tell(self, connection: Connection) -> None:
+        """Tell one peer of everyone; its own state it knows best."""
+        own = self._table.client_of(connection)
+        self._say((connection,), [state for state in self._table.known() if state.client != own])
+
+    def _say(self, peers: Iterable[Connection], states: Iterable[State]) -> None:
+        frames = [encode(Awareness(portion)) for portion in in_portions(states)]
+        if not frames:
+            return
+        for peer in tuple(peers):
+            if peer.alive and peer.live and peer.parked is None:  # whoever is parked is told everything when it drains
+                peer.quiet = False
+                for frame in frames:
+                    peer.transport.send(frame)

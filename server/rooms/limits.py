@@ -1,0 +1,31 @@
+"""The bounds within which rooms live. Owns numbers only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Sizes in bytes, times in seconds."""
+
+    inline_frame: int = 16 * 1024
+    """A longer frame is parsed in a worker, in its place in the connection's order."""
+    frame: int = 32 * 1024 * 1024
+    idle: float = 60.0
+    """A room without connections is dropped after this long."""
+    parked: float = 60.0
+    """A reader that has not drained for this long is closed 1013."""
+    keepalive: float = 10.0
+    """Whoever heard nothing for one to two of these is sent an empty awareness; y-websocket 3 gives up after 30."""
+    lease_grace: float = 10.0
+    controls: int = 256
+    """Answers kept for a parked reader (barriers, receipts) before it is closed."""
+    compact_tail: int = 1024 * 1024
+    """A tail is compacted when it is larger than this and than the snapshot under it."""
+    compact_retry: float = 30.0
+    fruitless: int = 3
+    """Step2s in a row that answer a provoked resync, admit nothing, and still have gaps."""
+    state_vector_entries: int = 100_000
+    revocation_memory: float = 60.0
+    """How long a revocation is held against requests that were authenticated before it."""

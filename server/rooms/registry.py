@@ -1,0 +1,464 @@
+"""All live rooms of this process. Owns their coming and going: lazy load, joins, idle eviction, revocation, compaction.
+
+Must never let two rooms stand over one document: a slot holds the place before the first ``await``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import NamedTuple, Protocol, Self
+
+from crdt_docs.ids import ClientId, DocName, Part, TaskId, new_client_id
+from crdt_docs.updates.compose import Composer, last_entries
+from crdt_docs.updates.parse import Id, Parsed, parse
+from crdt_docs.updates.splice import Spliced
+from server.domain.access import Principal, Role
+from server.domain.clock import Clock
+from server.domain.errors import CLOSE, CLOSE_RESTART, Conflict, Forbidden, Invalid, Unavailable
+from server.domain.log import Actor, Claim, DocKey, LogFailed, Opened, Snapshot, UpdateLog
+from server.rooms import lanes
+from server.rooms.connection import EMPTY_AWARENESS, Connection, Transport
+from server.rooms.gate import Admit, Gate, Refuse, Shape
+from server.rooms.limits import Limits
+from server.rooms.room import Around, Room
+from server.rooms.writer import Writer
+
+SLICE_ENTRIES = 500
+
+
+class Offload(Protocol):
+    """Pure-Python work on bytes, done in another process."""
+
+    async def parse(self, update: bytes) -> Parsed:
+        """``crdt_docs.updates.parse.parse``; raises what it raises, or Unavailable."""
+        ...
+
+    async def compact(self, part: Part, update: bytes) -> Compacted:
+        """Trim a whole document and verify the result; raises Unavailable or Conflict."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """A trimmed document, its splice index, and the gate's state as rebuilt from it."""
+
+    update: bytes
+    index: bytes
+    state: bytes
+
+
+class Heard(Protocol):
+    """Who wants to know that a document changed."""
+
+    def __call__(self, name: DocName, seq: int, edited: bool) -> None:
+        """Called on the event loop after each release; must not block."""
+        ...
+
+
+class Read(NamedTuple):
+    """A document at a moment."""
+
+    seq: int
+    generation: int
+    update: bytes
+    quarantined: str | None
+
+
+class _Slot:
+    def __init__(self) -> None:
+        self.room: asyncio.Future[Room] = asyncio.get_running_loop().create_future()
+        self.users = 0
+
+
+class _Revocation(NamedTuple):
+    at: float
+    matches: Callable[[Principal, DocName], bool]
+    code: int
+    why: str
+
+
+class Rooms:
+    """Rooms by name; an async context manager that commits what it has and closes everyone on its way out."""
+
+    def __init__(
+        self,
+        log: UpdateLog,
+        offload: Offload,
+        clock: Clock,
+        shapes: Mapping[Part, Shape],
+        *,
+        write: lanes.Lane,
+        read: lanes.Lane,
+        limits: Limits | None = None,
+        heard: Heard | None = None,
+        shared: bool = False,
+    ) -> None:
+        self.limits = limits or Limits()
+        self.writer = Writer(log, write, clock)
+        self._log = log
+        self._offload = offload
+        self._clock = clock
+        self._shapes = shapes
+        self._write = write
+        self._read = read
+        self._heard = heard
+        self._slots: dict[DocName, _Slot] = {}
+        self._tasks = asyncio.TaskGroup()
+        self._sweeper: asyncio.Task[None] | None = None
+        self._compactions = asyncio.Semaphore(1)
+        self._revocations: list[_Revocation] = []
+        self._closing = False
+        self._shared = shared
+        self._docs: dict[DocKey, Room] = {}
+        self._unwatch: Callable[[], None] = lambda: None
+
+    async def __aenter__(self) -> Self:
+        await self._tasks.__aenter__()
+        self._sweeper = self._tasks.create_task(self._sweep(), name="rooms: sweep")
+        if self._shared:
+            self._unwatch = self._log.watch(self._watched(asyncio.get_running_loop()))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closing = True
+        self._unwatch()
+        await self.writer.drain()
+        for room in self.live():
+            room.dissolve(CLOSE_RESTART, "the server restarts")
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        await self._tasks.__aexit__(kind, error, trace)
+
+    # -- what callers do
+
+    def live(self) -> list[Room]:
+        """The rooms that are loaded."""
+        return [room for slot in self._slots.values() if (room := _loaded(slot)) is not None]
+
+    async def join(self, name: DocName, principal: Principal, role: Role, transport: Transport) -> Connection:
+        """Let a peer into a document's room. The caller gives ``Connection.leave`` when the socket is gone."""
+        with self._using(name) as slot:
+            room = await self._room(slot)
+            self._check(principal, name)
+            if room.dead:
+                raise Unavailable()
+            connection = Connection(room, principal, role, transport)
+            room.join(connection)
+            return connection
+
+    async def read(self, name: DocName) -> Read:
+        """The document as one v1 update, and the seq that it covers."""
+        with self._using(name) as slot:
+            room = await self._room(slot)
+            return Read(room.head, room.generation, room.document.full(), room.quarantined)
+
+    async def compose(
+        self,
+        name: DocName,
+        principal: Principal,
+        build: Callable[[Composer], None],
+        via: str = "http",
+        *,
+        fresh: bool = False,
+    ) -> int:
+        """Write on behalf of a principal, by the same road as a keystroke. Its seq, once it is durable.
+
+        ``build`` gets a composer with the principal's own client id in this document, its clock reserved; it may be
+        called twice and must do the same each time. ``fresh`` promises that no key it sets was ever set before, which
+        saves reading the document for what is overwritten.
+        Raises Forbidden if the principal was revoked meanwhile, Unavailable while nothing can be stored.
+        """
+        with self._using(name) as slot:
+            room = await self._room(slot)
+            async with room.lock:
+                last = {} if fresh else await self._last_entries(room, build)
+                self._check(principal, name)
+                if room.dead:
+                    raise Unavailable()
+                self._compose(room, principal, last, build, via)
+            return await room.released()
+
+    async def revoke(self, matches: Callable[[Principal, DocName], bool], code: int, why: str) -> None:
+        """I5: once this returns, nothing of whom it matches is committed, and nothing is handed to its transport.
+
+        The caller has stored the revocation already, so that nobody comes back by another door.
+        """
+        self._revocations.append(_Revocation(self._clock.monotonic(), matches, code, why))
+        for room in self.live():
+            for connection in tuple(room.connections):
+                if matches(connection.principal, room.name):
+                    connection.end(code, why)
+        await self.writer.drain()
+
+    def change_role(self, task: TaskId, user: str, role: Role) -> None:
+        """From its next frame on, the user's connections to the task have this role, or less by their credential."""
+        for room in self.live():
+            if room.name.task == task:
+                for connection in room.connections:
+                    if connection.principal.user == user:
+                        connection.role = min(role, connection.principal.cap)
+
+    async def close(self, task: TaskId, code: int, why: str) -> None:
+        """Close everyone on a task and forget its rooms; for deletion."""
+        for room in self.live():
+            if room.name.task == task:
+                room.dissolve(code, why)
+        await self.writer.drain()
+
+    async def delete(self, task: TaskId) -> None:
+        """Remove a task's documents from the log for good."""
+        await self.close(task, CLOSE["not_found"], "this task is gone")
+        for part in self._shapes:
+            await lanes.run(self._write, lambda part=part: self._log.delete(DocName(task, part)))  # type: ignore[misc]
+
+    async def quarantine(self, name: DocName, reason: str | None) -> None:
+        """Mark that projections of a document fail, or that they are well again. Its syncing goes on."""
+        with self._using(name) as slot:
+            room = await self._room(slot)
+            await lanes.run(self._write, lambda: self._log.quarantine(room.doc, reason))
+            room.quarantined = reason
+
+    async def fork(self, name: DocName, snapshot: Snapshot, reason: str) -> int:
+        """Begin a document's next generation from a snapshot; whoever is connected is closed 4404 with the reason."""
+        with self._using(name) as slot:
+            room = await self._room(slot)
+            room.dissolve(CLOSE["not_found"], reason)
+            await self.writer.drain()
+            opened = await lanes.run(self._write, lambda: self._log.fork(name, snapshot, reason))
+            return opened.generation
+
+    async def compact(self, name: DocName) -> None:
+        """Compact a document now."""
+        with self._using(name) as slot:
+            await self._compact(await self._room(slot))
+
+    # -- loading and dropping
+
+    @contextmanager
+    def _using(self, name: DocName) -> Iterator[_Slot]:
+        if self._closing:
+            raise Unavailable("the server restarts")
+        slot = self._slots.get(name)
+        if slot is None:
+            slot = self._slots[name] = _Slot()
+            self._tasks.create_task(self._load(name, slot), name=f"rooms: load {name}")
+        slot.users += 1
+        try:
+            yield slot
+        finally:
+            slot.users -= 1
+
+    async def _room(self, slot: _Slot) -> Room:
+        return await asyncio.shield(slot.room)
+
+    async def _load(self, name: DocName, slot: _Slot) -> None:
+        try:
+            opened = await lanes.run(self._read, lambda: self._log.open(name))
+            room = await self._build(name, opened)
+        except Exception as error:
+            if self._slots.get(name) is slot:
+                del self._slots[name]  # the next join tries again; an empty room must never stand for a failed load
+            slot.room.set_exception(error)
+            slot.room.exception()  # seen, also when nobody waits any more
+            return
+        self._docs[room.doc] = room
+        slot.room.set_result(room)
+
+    async def _build(self, name: DocName, opened: Opened) -> Room:
+        gate = Gate(self._shapes[name.part], opened.claims)
+        document = Spliced()
+        if opened.snapshot is not None:
+            document = Spliced.load(opened.snapshot.update, opened.snapshot.index)
+            if not gate.load(opened.snapshot.state) or gate.state_vector != document.state_vector:
+                gate = Gate(self._shapes[name.part], opened.claims)
+                gate.restore(await self.parse(opened.snapshot.update))
+        for at, logged in enumerate(opened.tail):
+            parsed = parse(logged.update)
+            gate.restore(parsed)
+            document.add(parsed)
+            if not at % SLICE_ENTRIES:
+                await asyncio.sleep(0)
+        around = Around(self.writer, self, self._clock, self.limits)
+        room = Room(name, opened.doc, opened.generation, gate, document, opened.head, around)
+        room.quarantined = opened.quarantined
+        room.snapshot_size = len(opened.snapshot.update) if opened.snapshot else 0
+        room.tail_size = sum(len(logged.update) for logged in opened.tail)
+        return room
+
+    def drop(self, room: Room) -> None:
+        """Forget a room that ended; the next join loads it anew."""
+        slot = self._slots.get(room.name)
+        if slot is not None and _loaded(slot) is room:
+            del self._slots[room.name]
+            self._docs.pop(room.doc, None)
+
+    # -- composing
+
+    def _compose(
+        self,
+        room: Room,
+        principal: Principal,
+        last: Mapping[tuple[str | Id, str], Id],
+        build: Callable[[Composer], None],
+        via: str,
+    ) -> None:
+        client, fresh = self._composer_id(room, principal)
+        composer = Composer(client, room.gate.state_vector.get(client, 0), lambda parent, key: last.get((parent, key)))
+        build(composer)
+        verdict = room.gate.admit(parse(composer.finish()), principal.key, "update")
+        if not isinstance(verdict, Admit):
+            why = verdict.why if isinstance(verdict, Refuse) else "it refers to what is not there"
+            raise Invalid(f"the document does not take this: {why}")
+        if not verdict.update:
+            return
+        if fresh:
+            verdict.delta.claims = (Claim(client, principal.key, False, composed=True),)
+        who = principal
+        actor = Actor(who.key, who.user, who.agent, who.device, who.session, who.token, via)
+        room.submit(verdict, actor)
+
+    def _composer_id(self, room: Room, principal: Principal) -> tuple[ClientId, bool]:
+        for claim in room.gate.claims.values():
+            if claim.composed and claim.principal == principal.key:
+                return ClientId(claim.client), False
+        client = new_client_id()
+        while client in room.gate.claims or client in room.gate.state_vector:
+            client = new_client_id()
+        return client, True
+
+    async def _last_entries(self, room: Room, build: Callable[[Composer], None]) -> Mapping[tuple[str | Id, str], Id]:
+        """What the composer would overwrite: asked for by a dry run, since a whole document is read for the answer."""
+        asked: list[tuple[str | Id, str]] = []
+
+        def note(parent: str | Id, key: str) -> None:
+            asked.append((parent, key))
+
+        build(Composer(0, 0, note))
+        roots = {parent for parent, _ in asked}
+        if not any(isinstance(parent, str) and self._has_entries(room, parent) for parent in roots):
+            return {}
+        await room.released()  # what is admitted but not spliced yet could hold the entry
+        return last_entries(await self.parse(room.document.full()))
+
+    def _has_entries(self, room: Room, root: str) -> bool:
+        return any(run.parent == root for _, runs in room.gate.runs.values() for run in runs)
+
+    # -- the room's host
+
+    async def parse(self, update: bytes) -> Parsed:
+        """Parse here if it is short, in a worker if it is long."""
+        if len(update) <= self.limits.inline_frame:
+            return parse(update)
+        return await self._offload.parse(update)
+
+    def heard(self, room: Room, edited: bool) -> None:
+        """Something was committed."""
+        if self._heard is not None:
+            self._heard(room.name, room.head, edited)
+
+    def wants_compaction(self, room: Room) -> None:
+        """Compact in the background, unless it failed a moment ago."""
+        if not self._closing and self._clock.monotonic() >= room.compact_after:
+            room.since_compaction = []
+            self._tasks.create_task(self._compact_quietly(room), name=f"rooms: compact {room.name}")
+
+    async def _compact_quietly(self, room: Room) -> None:
+        """A failed compaction costs nothing but the time until the next one: the log holds everything."""
+        try:
+            await self._compact(room)
+        except (Unavailable, Conflict, OSError):
+            room.compact_after = self._clock.monotonic() + self.limits.compact_retry
+        finally:
+            room.since_compaction = None
+
+    async def _compact(self, room: Room) -> None:
+        async with self._compactions:
+            if room.dead:
+                return
+            room.since_compaction = []
+            seq, vector = room.head, room.document.state_vector
+            compacted = await self._offload.compact(room.name.part, room.document.full())
+            document = Spliced.load(compacted.update, compacted.index)
+            if document.state_vector != vector:
+                raise Conflict("compaction lost something")  # I3: it replaces nothing
+            snapshot = Snapshot(seq, compacted.update, compacted.state, compacted.index)
+            if room.dead or not await lanes.run(self._write, lambda: self._log.replace(room.doc, snapshot)):
+                return
+            since, room.since_compaction = room.since_compaction or [], None
+            for parsed in since:
+                document.add(parsed)
+            room.document = document
+            room.snapshot_size = len(compacted.update)
+            room.tail_size = sum(len(parsed.update) for parsed in since)
+
+    def wants_rebase(self, room: Room) -> None:
+        """Catch up with what others appended."""
+        if not self._closing and not room.dead:
+            self._tasks.create_task(self._rebase(room), name=f"rooms: rebase {room.name}")
+
+    async def _rebase(self, room: Room) -> None:
+        async with room.lock:
+            try:
+                tail = await lanes.run(self._read, lambda: self._log.tail(room.doc, room.head))
+                if not room.dead:
+                    room.rebase(tail)
+            except (LogFailed, Unavailable, OSError) as error:
+                room.failed(error)
+
+    def _watched(self, loop: asyncio.AbstractEventLoop) -> Callable[[DocKey, int], None]:
+        def appended(doc: DocKey, head: int) -> None:
+            room = self._docs.get(doc)
+            if room is not None and head > room.head and room.settled:
+                self.wants_rebase(room)
+
+        def heard(doc: DocKey, head: int) -> None:
+            loop.call_soon_threadsafe(appended, doc, head)
+
+        return heard
+
+    # -- housekeeping
+
+    def _check(self, principal: Principal, name: DocName) -> None:
+        for revocation in self._revocations:
+            if principal.authenticated_at <= revocation.at and revocation.matches(principal, name):
+                raise Forbidden(revocation.why)
+
+    async def _sweep(self) -> None:
+        beat = 0
+        while True:
+            await asyncio.sleep(1)
+            beat += 1
+            now = self._clock.monotonic()
+            self._revocations = [r for r in self._revocations if now - r.at < self.limits.revocation_memory]
+            keepalive = beat % max(1, int(self.limits.keepalive)) == 0
+            for room in self.live():
+                self._sweep_connections(room, now, keepalive)
+                slot = self._slots.get(room.name)
+                idle = not room.connections and room.settled and now - room.idle_since > self.limits.idle
+                if slot is not None and not slot.users and idle and room.since_compaction is None:
+                    room.dissolve(CLOSE_RESTART, "idle")
+
+    def _sweep_connections(self, room: Room, now: float, keepalive: bool) -> None:
+        wall = self._clock.now()
+        spoke = keepalive and room.took_spoke()
+        for connection in tuple(room.connections):
+            if connection.expires_at is not None and wall > connection.expires_at:
+                connection.end(CLOSE["unauthenticated"], "your lease has run out")
+            elif connection.parked is not None and now - connection.parked_since > self.limits.parked:
+                connection.end(CLOSE["unavailable"], "slow reader")
+            elif keepalive and connection.parked is None:
+                if connection.quiet and not spoke:
+                    connection.transport.send(EMPTY_AWARENESS)
+                connection.quiet = True
+
+
+def _loaded(slot: _Slot) -> Room | None:
+    if slot.room.done() and slot.room.exception() is None:
+        return slot.room.result()
+    return None

@@ -1,0 +1,345 @@
+"""One live document: a snapshot and a tail, the gate before it, and the peers around it.
+
+Owns the order of one document's updates and who hears of them. Must never apply, merge or diff by a CRDT engine, and
+never fan out what is not committed.
+
+There are two states. *Admitted* is what the gate checks against; *released* is what joins, diffs and barriers use, and
+it follows when the writer reports the commit. In between an update is pending, then in flight.
+
+Invariants kept here:
+    I2  seq is the log's; ``head`` moves only by what the log answered, and release follows the log's order.
+    I3  the released document is spliced from the very updates that the log holds; a compaction swaps in a snapshot
+        only after the log has stored it, with the tail since then on top.
+    I5  ``Connection.end`` takes a peer out of fan-out and admission at once; ``Rooms.revoke`` then drains the writer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from crdt_docs.ids import DocName
+from crdt_docs.messages.vocabulary import State
+from crdt_docs.messages.ywebsocket import update_frame
+from crdt_docs.updates.parse import Parsed, parse
+from crdt_docs.updates.splice import Spliced
+from server.domain.access import PrincipalKey
+from server.domain.clock import Clock
+from server.domain.errors import CLOSE, CLOSE_RESTART
+from server.domain.log import Actor, Append, Claim, DocKey, Entry, LogFailed, Logged
+from server.rooms.connection import Connection
+from server.rooms.crowd import Crowd
+from server.rooms.gate import Admit, Gate, Kind, Verdict
+from server.rooms.limits import Limits
+from server.rooms.writer import Writer
+
+
+class Host(Protocol):
+    """What a room asks of the registry that it lives in."""
+
+    async def parse(self, update: bytes) -> Parsed:
+        """Parse a large update away from the event loop."""
+        ...
+
+    def wants_compaction(self, room: Room) -> None:
+        """The tail has outgrown its snapshot."""
+        ...
+
+    def wants_rebase(self, room: Room) -> None:
+        """Somebody else appended to the document."""
+        ...
+
+    def drop(self, room: Room) -> None:
+        """The room can't go on; the next join loads it anew from the log."""
+        ...
+
+    def heard(self, room: Room, edited: bool) -> None:
+        """Something was committed; ``edited`` if by somebody's hand rather than by a resync."""
+        ...
+
+
+class Around(NamedTuple):
+    """What every room of a registry shares."""
+
+    writer: Writer
+    host: Host
+    clock: Clock
+    limits: Limits
+
+
+class Pending(NamedTuple):
+    """An admitted update on its way to the log."""
+
+    entry: Entry
+    parsed: Parsed
+
+
+Waiter = Callable[[LogFailed | None], None]
+
+
+class Room:
+    """A document's room. Everything here is synchronous; what must wait is the registry's."""
+
+    def __init__(
+        self, name: DocName, doc: DocKey, generation: int, gate: Gate, document: Spliced, head: int, around: Around
+    ) -> None:
+        self.name = name
+        self.doc = doc
+        self.generation = generation
+        self.gate = gate
+        self.document = document
+        self.head = head
+        self.limits = around.limits
+        self.clock = around.clock
+        self.lock = asyncio.Lock()
+        self.lacking: set[Connection] = set()
+        self.connections: set[Connection] = set()
+        self.crowd = Crowd()
+        self.snapshot_size = 0
+        self.tail_size = 0
+        self.idle_since = around.clock.monotonic()
+        self.since_compaction: list[Parsed] | None = None
+        self.compact_after = 0.0
+        self.quarantined: str | None = None
+        self.dead = False
+        self._writer = around.writer
+        self._host = around.host
+        self._fan: tuple[Connection, ...] | None = ()
+        self._spoke = False
+        self._releasing = False
+        self._paused: list[Connection] = []
+        self._pending: list[Pending] = []
+        self._claims: list[Claim] = []
+        self._flight: list[Pending] = []
+        self._landed: list[Pending] = []
+        self._rebasing = False
+        self._admitted = 0
+        self._released = 0
+        self._waiters: deque[tuple[int, Waiter]] = deque()
+
+    # -- admission
+
+    async def parse(self, update: bytes) -> Parsed:
+        """Parse a large update away from the event loop."""
+        return await self._host.parse(update)
+
+    async def resolve(self, parsed: Parsed, principal: PrincipalKey, kind: Kind) -> Verdict:
+        """Admit in slices, for what is large; the caller holds ``lock``."""
+        steps = self.gate.resolve(parsed, principal, kind)
+        try:
+            while True:
+                next(steps)
+                await asyncio.sleep(0)
+        except StopIteration as done:
+            verdict: Verdict = done.value
+            return verdict
+
+    def submit(self, admit: Admit, actor: Actor) -> None:
+        """Take an admitted update on its way to the log. Raises LogFailed while the server is read-only."""
+        self._writer.check()
+        self.gate.apply(admit)
+        self._pending.append(Pending(Entry(admit.update, actor, self.clock.now()), admit.parsed))
+        self._claims.extend(admit.claims)
+        self._admitted += 1
+        self._writer.kick(self)
+
+    def when_released(self, then: Callable[[], None]) -> None:
+        """Call ``then`` once all that was admitted before is released, at once if it is; never if the commit fails."""
+        if self._released >= self._admitted:
+            then()
+        else:
+            self._waiters.append((self._admitted, lambda error: None if error else then()))
+
+    async def released(self) -> int:
+        """Wait until all that was admitted so far is released; the head then. Raises LogFailed if it failed."""
+        if self._released < self._admitted:
+            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+            def then(error: LogFailed | None) -> None:
+                if future.done():
+                    return
+                if error is None:
+                    future.set_result(None)
+                else:
+                    future.set_exception(error)
+
+            self._waiters.append((self._admitted, then))
+            await future
+        return self.head
+
+    # -- commit, as the writer drives it
+
+    def take(self) -> Append | None:
+        """The next flight for the log."""
+        if not self._pending or self._rebasing or self.dead:
+            return None
+        flight, self._pending = self._pending, []
+        claims, self._claims = self._claims, []
+        after = self.head
+        self._flight = flight
+        return Append(self.doc, after, tuple([pending.entry for pending in flight]), tuple(claims))
+
+    def moved(self, head: int) -> None:
+        """The flight is in the log."""
+        self.head = head
+        self._landed = self._flight
+        self._flight = []
+
+    def release(self) -> None:
+        """Fan out what landed: the same bytes to everyone, its sender included, in the log's order."""
+        landed, self._landed = self._landed, []
+        edited = False
+        self._releasing = True
+        for entry, parsed in landed:
+            self._release(entry.update, parsed)
+            edited = edited or entry.actor.via != "sync"
+        self._releasing = False
+        self._released += len(landed)
+        for connection in self._paused:
+            self._hold(connection)
+        self._paused.clear()
+        self._answer_waiters()
+        self._after_release(edited)
+
+    def _release(self, update: bytes, parsed: Parsed) -> None:
+        self.document.add(parsed)
+        self.tail_size += len(update)
+        if self.since_compaction is not None:
+            self.since_compaction.append(parsed)
+        frame = update_frame(update)
+        fan = self._fan
+        if fan is None:
+            fan = self._fan = tuple(c for c in self.connections if c.live and c.parked is None)
+        for connection in fan:
+            if connection.alive:
+                connection.transport.send(frame)
+        self._spoke = True
+
+    def _after_release(self, edited: bool) -> None:
+        for connection in tuple(self.lacking):
+            connection.provide()
+        self._host.heard(self, edited)
+        if self.tail_size > max(self.limits.compact_tail, self.snapshot_size) and self.since_compaction is None:
+            self._host.wants_compaction(self)
+
+    def _answer_waiters(self, error: LogFailed | None = None) -> None:
+        waiters = self._waiters
+        while waiters and (error is not None or waiters[0][0] <= self._released):
+            waiters.popleft()[1](error)
+
+    def failed(self, error: BaseException) -> None:
+        """The commit failed: the gate is ahead of the log, so this room ends and the next one starts from the log."""
+        self.dissolve(CLOSE["unavailable"], "the server can't store anything at the moment", LogFailed())
+
+    def dissolve(self, code: int, why: str, error: LogFailed | None = None) -> None:
+        """End the room: every peer is closed, what was pending is answered with the error, nothing more is admitted."""
+        if self.dead:
+            return
+        self.dead = True
+        self._pending.clear()
+        self._flight = []
+        self._writer.forget(self)
+        self._host.drop(self)
+        self._answer_waiters(error or LogFailed(why))
+        for connection in tuple(self.connections):
+            connection.end(code, why)
+
+    def conflicted(self) -> None:
+        """Somebody else appended: what is in flight must be admitted anew against it."""
+        self._pending[:0] = self._flight
+        self._flight = []
+        self._rebasing = True
+        self._host.wants_rebase(self)
+
+    def rebase(self, tail: list[Logged]) -> None:
+        """Take in what others appended, then admit the pending updates anew: what they brought in the meantime is cut.
+
+        Synchronous, so nothing comes in between. The caller holds ``lock``.
+        """
+        claims = list(self.gate.claims.values())
+        pending, self._pending = self._pending, []
+        self._claims.clear()
+        ours = {claim.client for claim in claims}
+        self._releasing = True
+        for logged in tail:
+            if logged.seq <= self.head:
+                continue
+            if logged.seq != self.head + 1:
+                self._releasing = False
+                self.dissolve(CLOSE_RESTART, "the document was compacted elsewhere")
+                return
+            parsed = parse(logged.update)
+            self._release(logged.update, parsed)
+            self.head = logged.seq
+            for section in parsed.sections:
+                if section.client not in ours:
+                    claims.append(Claim(section.client, logged.actor.principal, logged.actor.via == "sync"))
+        self._releasing = False
+        self.gate = Gate(self.gate.shape, claims)
+        self.gate.restore(parse(self.document.full()))
+        self._rebasing = False
+        for entry, parsed in pending:
+            verdict = self.gate.admit(parsed, entry.actor.principal, "step2")
+            if isinstance(verdict, Admit) and verdict.update:
+                self.gate.apply(verdict)
+                self._pending.append(Pending(entry._replace(update=verdict.update), verdict.parsed))
+                self._claims.extend(verdict.claims)
+            else:
+                self._released += 1
+        if self._pending:
+            self._writer.kick(self)
+        self._answer_waiters()
+        self._after_release(True)
+
+    # -- peers
+
+    def join(self, connection: Connection) -> None:
+        """Let a peer in; it hears nothing before its SyncStep1 is answered."""
+        self.connections.add(connection)
+
+    def go_live(self, connection: Connection) -> None:
+        """Its Step2 is handed over: from here on it hears every release."""
+        connection.live = True
+        self._fan = None
+
+    def park(self, connection: Connection) -> None:
+        """Stop handing anything to a peer that does not read; it will go on from the state it was handed."""
+        if self._releasing:
+            self._paused.append(connection)  # the rest of this release still reaches it, so that its state is one
+        else:
+            self._hold(connection)
+
+    def _hold(self, connection: Connection) -> None:
+        if connection.parked is None and connection.alive:
+            connection.parked = self.document.state_vector
+            connection.parked_since = self.clock.monotonic()
+            self._fan = None
+
+    def unpark(self, connection: Connection) -> None:
+        """It reads again."""
+        self._fan = None
+
+    def leave(self, connection: Connection) -> None:
+        """A peer is gone: take it out of everything and tell the others."""
+        self.connections.discard(connection)
+        self.lacking.discard(connection)
+        self._fan = None
+        if not self.connections:
+            self.idle_since = self.clock.monotonic()
+        self.crowd.leave(connection, self.connections)
+
+    def hear_awareness(self, connection: Connection, states: tuple[State, ...]) -> None:
+        """What a peer says about itself; what it says about others is dropped."""
+        self.crowd.hear(connection, states, self.connections, self.clock.now())
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is on its way to the log."""
+        return self._released >= self._admitted and not self._rebasing
+
+    def took_spoke(self) -> bool:
+        """Whether anything was fanned out since the last call."""
+        spoke, self._spoke = self._spoke, False
+        return spoke
