@@ -154,8 +154,8 @@ class AwarenessTable(Generic[C]):
     def welcome(self, connection: C, principal: Hashable) -> tuple[State, ...]:
         """All who are here, for this connection to see at once even if it knows their clocks from before.
 
-        Until it has said which id is its own, those of its own principal are kept back: one of them may be its own, from
-        a connection not yet missed (A4). They follow when it has said so.
+        Until it has said which id is its own, those of its own principal are kept back: one of them may be its own,
+        from a connection not yet missed (A4). They follow when it has said so.
         """
         seat = self._seats.get(connection)
         if seat is None:
