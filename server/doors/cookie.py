@@ -7,6 +7,7 @@ connection tries to plant.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from starlette.datastructures import Headers
@@ -16,31 +17,34 @@ from server.domain.credential import COOKIE_LIFE, Secret
 _SECURE_NAME: Final = "__Host-clew"
 
 
-def cookie_name(host: str, secure: bool) -> str:
-    """The cookie's name on the host (a Host header's value) that was asked."""
-    if secure:
-        return _SECURE_NAME
-    port = host.rpartition(":")[2]
-    return f"clew-{port if port.isdigit() else '80'}"
+@dataclass(frozen=True, slots=True)
+class Cookies:
+    """``secure`` says whether people reach this server by TLS."""
 
+    secure: bool
 
-def read_cookie(headers: Headers, secure: bool) -> str | None:
-    """The login's secret as the browser sent it; None if there is none, or if two differ (one was planted)."""
-    wanted = cookie_name(headers.get("host", ""), secure)
-    pairs = (part.strip().partition("=") for value in headers.getlist("cookie") for part in value.split(";"))
-    found = {value for name, _, value in pairs if name == wanted}
-    return found.pop() if len(found) == 1 else None
+    def name(self, headers: Headers) -> str:
+        """The cookie's name on the host that was asked."""
+        if self.secure:
+            return _SECURE_NAME
+        port = headers.get("host", "").rpartition(":")[2]
+        return f"clew-{port if port.isdigit() else '80'}"
 
+    def read(self, headers: Headers) -> str | None:
+        """The login's secret as the browser sent it; None if there is none, or if two differ (one was planted)."""
+        wanted = self.name(headers)
+        pairs = (part.strip().partition("=") for value in headers.getlist("cookie") for part in value.split(";"))
+        found = {value for name, _, value in pairs if name == wanted}
+        return found.pop() if len(found) == 1 else None
 
-def grant_cookie(host: str, secure: bool, secret: Secret) -> str:
-    """The Set-Cookie value that signs in."""
-    return _attributes(f"{cookie_name(host, secure)}={secret}", int(COOKIE_LIFE), secure)
+    def grant(self, headers: Headers, secret: Secret) -> str:
+        """The Set-Cookie value that signs in."""
+        return self._attributes(f"{self.name(headers)}={secret}", int(COOKIE_LIFE))
 
+    def clear(self, headers: Headers) -> str:
+        """The Set-Cookie value that signs out."""
+        return self._attributes(f"{self.name(headers)}=", 0)
 
-def clear_cookie(host: str, secure: bool) -> str:
-    """The Set-Cookie value that signs out."""
-    return _attributes(f"{cookie_name(host, secure)}=", 0, secure)
-
-
-def _attributes(pair: str, max_age: int, secure: bool) -> str:
-    return f"{pair}; Max-Age={max_age}; Path=/; HttpOnly; SameSite=Strict{'; Secure' if secure else ''}"
+    def _attributes(self, pair: str, max_age: int) -> str:
+        secure = "; Secure" if self.secure else ""
+        return f"{pair}; Max-Age={max_age}; Path=/; HttpOnly; SameSite=Strict{secure}"

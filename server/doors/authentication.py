@@ -1,0 +1,158 @@
+"""Who is asking? Owns the ways in: a browser's cookie, a bearer, a ticket. Must never decide what they may do.
+
+A cookie opens requests and no socket: browsers attach it to whatever page asks. Sockets take a ticket, which only our
+own page can fetch, or a bearer. Every refusal is the same Unauthenticated, whatever was wrong, and names no secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeGuard
+
+from starlette.datastructures import Headers
+
+from crdt_docs.ids import TaskId, UserId
+from server.domain.access import Principal
+from server.domain.clock import Clock
+from server.domain.credential import LEASE, Token
+from server.domain.errors import Unauthenticated
+from server.domain.login import Login
+from server.domain.user import User
+from server.doors.cookie import Cookies
+from server.store.tickets import Tickets
+from server.store.tokens import Logins, Tokens
+from server.store.users import Users
+
+SUBPROTOCOL: Final = "clew.v1"
+_LONGEST: Final = 200
+"""Characters of a secret that are looked at; ours have 43."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keyring:
+    """The stores of what lets someone in."""
+
+    users: Users
+    logins: Logins
+    tokens: Tokens
+    tickets: Tickets
+
+
+class Authentication:
+    """Turns credentials into principals."""
+
+    def __init__(self, keyring: Keyring, cookies: Cookies, clock: Clock) -> None:
+        self._keyring = keyring
+        self._cookies = cookies
+        self._clock = clock
+
+    async def of_request(self, headers: Headers) -> Principal:
+        """Who sends this request: the bearer if there is one, else the cookie's. Raises Unauthenticated."""
+        if "authorization" in headers:
+            return await self._by_bearer(_bearer(headers))
+        login = await self.login(headers)
+        if login is None:
+            raise Unauthenticated
+        user = await self._user(login.user)
+        return Principal(user.id, user.name, device=login.device, expires_at=login.expires_at)
+
+    async def login(self, headers: Headers) -> Login | None:
+        """The living login that the cookie stands for."""
+        secret = self._cookies.read(headers)
+        return await self._keyring.logins.find(secret, self._clock.now()) if _plausible(secret) else None
+
+    async def of_socket(
+        self, headers: Headers, subprotocols: Sequence[str], task: TaskId
+    ) -> tuple[Principal, str | None]:
+        """Who opens a socket to the task, and the subprotocol to select, which never is the credential.
+
+        Takes exactly one of ``ticket.…`` and ``token.…`` beside ``clew.v1``, or an Authorization header. Raises
+        Unauthenticated; then accept with ``chosen(subprotocols)`` and close 4401, so that the client learns why.
+        """
+        offered = [name for name in subprotocols if name.startswith(("ticket.", "token."))]
+        if "authorization" in headers:
+            if offered:
+                raise Unauthenticated
+            return await self._by_bearer(_bearer(headers)), chosen(subprotocols)
+        if len(offered) != 1 or SUBPROTOCOL not in subprotocols:
+            raise Unauthenticated
+        return await self.of_secret(offered[0], task), SUBPROTOCOL
+
+    async def of_secret(self, text: str, task: TaskId) -> Principal:
+        """Who sends ``ticket.…``, ``token.…`` or a bare bearer in a message, as Hocuspocus does. Raises Unauthenticated."""
+        kind, _, secret = text.rpartition(".")
+        if kind == "ticket":
+            return await self._by_ticket(secret, task)
+        if kind in ("token", ""):
+            return await self._by_bearer(secret)
+        raise Unauthenticated
+
+    async def renew(self, ticket: str, held: Principal) -> Principal:
+        """The principal of a connection with its lease begun anew, by a fresh ticket of the same session.
+
+        Only ticket connections have a lease to renew. Raises Unauthenticated, also if the ticket is somebody else's.
+        """
+        if held.task is None:
+            raise Unauthenticated
+        fresh = await self._by_ticket(ticket.removeprefix("ticket."), held.task)
+        same = (fresh.user, fresh.device, fresh.token) == (held.user, held.device, held.token)
+        if not same or fresh.session not in (None, held.session):
+            raise Unauthenticated
+        return replace(fresh, session=held.session)
+
+    async def _by_ticket(self, secret: str, task: TaskId) -> Principal:
+        now = self._clock.now()
+        ticket = await self._keyring.tickets.redeem(secret, task, now) if _plausible(secret) else None
+        if ticket is None:
+            raise Unauthenticated
+        user = await self._user(ticket.user)
+        principal = Principal(
+            user.id, user.name, device=ticket.device, session=ticket.session, task=task, expires_at=now + LEASE
+        )
+        if ticket.token is None:
+            return principal
+        token = await self._keyring.tokens.get(ticket.user, ticket.token)
+        if token is None:
+            raise Unauthenticated
+        return replace(principal, token=token.id, cap=token.role, expires_at=min(now + LEASE, token.expires_at))
+
+    async def _by_bearer(self, secret: str | None) -> Principal:
+        token = await self._keyring.tokens.find(secret, self._clock.now()) if _plausible(secret) else None
+        if token is None:
+            raise Unauthenticated
+        return _of_token(token, await self._user(token.user))
+
+    async def _user(self, user: UserId) -> User:
+        found = await self._keyring.users.get(user)
+        if found is None:
+            raise Unauthenticated
+        return found
+
+
+def chosen(subprotocols: Sequence[str]) -> str | None:
+    """What to select of what was offered."""
+    return SUBPROTOCOL if SUBPROTOCOL in subprotocols else None
+
+
+def _of_token(token: Token, user: User) -> Principal:
+    return Principal(
+        user.id,
+        user.name,
+        device=token.device,
+        token=token.id,
+        task=token.task,
+        cap=token.role,
+        expires_at=token.expires_at,
+    )
+
+
+def _bearer(headers: Headers) -> str | None:
+    given = headers.getlist("authorization")
+    scheme, _, secret = given[0].partition(" ")
+    return secret.strip() if len(given) == 1 and scheme.lower() == "bearer" else None
+
+
+def _plausible(secret: str | None) -> TypeGuard[str]:
+    """Whether it could be one of ours, so that a header of a megabyte is not even hashed."""
+    return secret is not None and 0 < len(secret) <= _LONGEST and secret.isascii()

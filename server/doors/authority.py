@@ -1,0 +1,73 @@
+"""What may a principal do on a task? Owns the effective role, cached. Must never tell a stranger that a task exists.
+
+Memberships change only through this process (commands on a live data folder go through its socket), and whoever changes
+one calls ``forget`` after the commit and before it tells anyone. A lookup that was under way meanwhile does not fill
+the cache.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final
+
+from crdt_docs.ids import TaskId, UserId
+from server.domain.access import Principal, Role, effective_role
+from server.domain.errors import Forbidden, NotFound
+from server.store.tasks import Tasks
+
+_KEPT: Final = 50_000
+
+
+class Authority:
+    """The answer to "may they?", for requests and sockets alike."""
+
+    def __init__(self, tasks: Tasks) -> None:
+        self._tasks = tasks
+        self._roles: OrderedDict[tuple[TaskId, UserId], Role] = OrderedDict()
+        self._epoch = 0
+
+    async def role(self, principal: Principal, task: TaskId) -> Role:
+        """The principal's role on the task now. Raises NotFound for no such task and for not theirs alike."""
+        role = effective_role(principal, task, await self._membership(task, principal.user))
+        if role is None:
+            raise NotFound
+        return role
+
+    async def require(self, principal: Principal, task: TaskId, least: Role) -> Role:
+        """The role, if it is at least that. Raises Forbidden for a member with a lesser one, NotFound for all others."""
+        role = await self.role(principal, task)
+        if role < least:
+            raise Forbidden(f"This takes the role {least.name.lower()}; yours is {role.name.lower()}.")
+        return role
+
+    def forget(self, task: TaskId, user: UserId | None = None) -> None:
+        """A membership of the task changed: the user's, or any (None)."""
+        self._epoch += 1
+        for key in [(task, user)] if user is not None else [key for key in self._roles if key[0] == task]:
+            self._roles.pop(key, None)
+
+    async def _membership(self, task: TaskId, user: UserId) -> Role | None:
+        key = (task, user)
+        kept = self._roles.get(key)
+        if kept is not None:
+            self._roles.move_to_end(key)
+            return kept
+        epoch = self._epoch
+        found = await self._tasks.role(user, task)
+        if found is not None and epoch == self._epoch:  # strangers are not cached: they could fill it with guesses
+            self._roles[key] = found
+            while len(self._roles) > _KEPT:
+                self._roles.popitem(last=False)
+        return found
+
+
+def require_account(principal: Principal) -> None:
+    """Raise Forbidden for a bearer that is bound to one task: what concerns the whole account is not its business."""
+    if principal.token is not None and principal.task is not None:
+        raise Forbidden("This bearer is for one task.")
+
+
+def require_login(principal: Principal) -> None:
+    """Raise Forbidden for any bearer: one that could beget credentials would outlive its own revocation."""
+    if principal.token is not None:
+        raise Forbidden("This takes a browser that is signed in, or the command line; a bearer can't do it.")

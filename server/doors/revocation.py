@@ -1,0 +1,138 @@
+"""Taking access back. Owns its order: the store commits, the cache forgets, and only then are live connections ended.
+
+A crash in between leaves it revoked. Invariant I5: when one of these returns, nothing of the revoked party is committed
+any more and nothing is handed to its transport. Must never be done in another order, or by anyone else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from crdt_docs.ids import DeviceId, DocName, SessionId, TaskId, TokenId, UserId
+from server.domain.access import Principal, Role
+from server.domain.audit import Deed
+from server.domain.clock import Clock
+from server.domain.device import Device
+from server.domain.errors import CLOSE, NotFound
+from server.domain.login import Login
+from server.domain.session import Session
+from server.domain.task import Member
+from server.doors.authority import Authority
+from server.store.audit import Audit
+from server.store.devices import Devices
+from server.store.sessions import Sessions
+from server.store.tasks import Tasks
+from server.store.tokens import Logins, Tokens
+
+_REVOKED: Final = CLOSE["forbidden"]
+Matches = Callable[[Principal, DocName], bool]
+
+
+class Live(Protocol):
+    """What revocation needs of the rooms."""
+
+    async def revoke(self, matches: Matches, code: int, why: str) -> None:
+        """End every connection that matches, and hold the revocation against what is on its way in."""
+        ...
+
+    async def change_role(self, task: TaskId, user: UserId, role: Role) -> None:
+        """Apply a member's new role to their live connections."""
+        ...
+
+    async def close(self, task: TaskId, code: int, why: str) -> None:
+        """End every connection to the task's documents."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Revocable:
+    """The stores of what can be taken back."""
+
+    devices: Devices
+    sessions: Sessions
+    tasks: Tasks
+    tokens: Tokens
+    logins: Logins
+    audit: Audit
+
+
+class Revocation:
+    """Each method takes one thing back from its user; NotFound for what is not there and what is not theirs alike."""
+
+    def __init__(self, revocable: Revocable, authority: Authority, live: Live, clock: Clock) -> None:
+        self._of = revocable
+        self._authority = authority
+        self._live = live
+        self._clock = clock
+
+    async def token(self, by: Principal, token: TokenId) -> None:
+        """End a bearer, its tickets and its connections."""
+        if await self._of.tokens.revoke(by.user, token, self._clock.now()) is None:
+            raise NotFound
+        await self._live.revoke(lambda who, _: who.token == token, _REVOKED, "this token was revoked")
+        await self._note("token.revoked", by, token)
+
+    async def device(self, by: Principal, device: DeviceId) -> Device:
+        """End a device: its logins, tokens, tickets, sessions and connections."""
+        revoked = await self._of.devices.revoke(by.user, device, self._clock.now())
+        if revoked is None:
+            raise NotFound
+        await self._live.revoke(lambda who, _: who.device == device, _REVOKED, "this device was revoked")
+        await self._note("device.revoked", by, device)
+        return revoked
+
+    async def session(self, by: Principal, session: SessionId) -> Session:
+        """End a session and its connections; the task stays as it is."""
+        ended = await self._of.sessions.end(by.user, session, self._clock.now())
+        if ended is None:
+            raise NotFound
+        await self._live.revoke(lambda who, _: who.session == session, _REVOKED, "this session has ended")
+        return ended
+
+    async def login(self, login: Login) -> None:
+        """Sign a browser out: its cookie, its tickets and its connections. Bearers of the same device live on."""
+        await self._of.logins.revoke(login.user, login.id)
+
+        def matches(who: Principal, _: DocName) -> bool:
+            return who.user == login.user and who.device == login.device and who.token is None
+
+        await self._live.revoke(matches, _REVOKED, "this browser was signed out")
+        await self._note("login.ended", Principal(login.user, "", device=login.device), login.id)
+
+    async def member(self, by: Principal, task: TaskId, user: UserId) -> None:
+        """Take a member off the task. Raises Conflict for its last owner."""
+        if not await self._of.tasks.remove_member(task, user):
+            raise NotFound
+        self._authority.forget(task, user)
+        await self._live.revoke(
+            lambda who, name: who.user == user and name.task == task, _REVOKED, "you are not on this task any more"
+        )
+        await self._note("member.removed", by, user, task=task)
+
+    async def role(self, by: Principal, task: TaskId, user: UserId, role: Role) -> Member:
+        """Give a member another role, at once also on live connections. Raises Conflict for the last owner."""
+        changed = await self._of.tasks.set_role(task, user, role)
+        if changed is None:
+            raise NotFound
+        self._authority.forget(task, user)
+        await self._live.change_role(task, user, role)
+        await self._note("member.changed", by, user, task=task)
+        return changed
+
+    async def task(self, by: Principal, task: TaskId) -> None:
+        """Remove a task's row and all that hangs on it, and end its connections; its documents are the caller's."""
+        if not await self._of.tasks.delete(by.user, task):
+            raise NotFound
+        self._authority.forget(task)
+        await self._live.close(task, CLOSE["not_found"], "this task was deleted")
+        await self._note("task.deleted", by, task, task=task)
+
+    async def _note(self, event: str, by: Principal, subject: str, task: TaskId | None = None) -> None:
+        await self._of.audit.append(event, self._clock.now(), by=deed(by), task=task, subjects=[subject])
+
+
+def deed(by: Principal) -> Deed:
+    """The principal as the audit trail names it."""
+    return Deed(by.user, by.agent, by.device, by.session, by.token)
