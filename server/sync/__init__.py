@@ -1,0 +1,1 @@
+"""The WebSocket door: sockets become connections in rooms."""

@@ -1,0 +1,47 @@
+"""What Clew needs of the WebSocket server and ASGI does not offer: an end that does not wait for a reader.
+
+Owns a thin subclass of uvicorn's protocol, put into the scope's extensions. Everything works without it, on another
+ASGI server, except that a peer which never reads keeps its socket until TCP gives up.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import Frame
+from websockets.http11 import Request
+
+EXTENSION: Final = "clew.socket"
+LINGER: Final = 30.0
+"""Seconds a peer has to read what was sent, and the close, before its socket is cut."""
+
+
+class SocketProtocol(WebSocketsSansIOProtocol):
+    """uvicorn's sans-I/O WebSocket protocol, with ``end``."""
+
+    scope: Any
+
+    def handle_connect(self, event: Request) -> None:
+        """As uvicorn does, and hand this object to the application."""
+        super().handle_connect(event)
+        if getattr(self, "scope", None) is not None:
+            self.scope["extensions"][EXTENSION] = self
+
+    def end(self, code: int, why: str) -> None:
+        """Send a close frame now, behind what is buffered, and cut the socket if nobody reads it in time."""
+        if self.close_sent or self.transport.is_closing():
+            return
+        self.stop_keepalive()
+        self.conn.send_close(code, why)
+        self.transport.write(b"".join(self.conn.data_to_send()))
+        self.close_sent = True
+        self.close_timer = self.loop.call_later(LINGER, self.transport.abort)
+        if self.read_paused:
+            self.read_paused = False
+            self.transport.resume_reading()
+        self.queue.put_nowait({"type": "websocket.disconnect", "code": code, "reason": why})
+
+    def handle_close(self, event: Frame) -> None:
+        """As uvicorn does; the peer's echo of our close ends the lingering."""
+        super().handle_close(event)
