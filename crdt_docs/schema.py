@@ -96,15 +96,14 @@ def may_overlap(mark: str) -> bool:
     return mark in _OVERLAPPING
 
 
-def seed_update(
-    client: int, *, name: str, goal: str = "", status: str = "open", document: str, title: str = "Notes"
-) -> bytes:
-    """The first update of a new task's main document: its meta and one empty document to open.
+def seed(
+    composer: Composer, *, name: str, goal: str = "", status: str = "open", document: str, title: str = "Notes"
+) -> None:
+    """Compose the beginning of a new task's main document: its meta and one empty document to open.
 
-    Made by the server, once, under a client id of its own; ``document`` is the new document's id. The body is left
-    without a paragraph: an editor shows one anyway, and writes it with the first word.
+    Done by the server, once; ``document`` is the new document's id. The body is left without a paragraph: an editor
+    shows one anyway, and writes it with the first word.
     """
-    composer = Composer(client, 0, lambda parent, key: None)
     composer.set("meta", "schema", SCHEMA_VERSION)
     composer.set("meta", "name", name)
     composer.set("meta", "status", status)
@@ -114,4 +113,12 @@ def seed_update(
     composer.set(entry, "kind", "text")
     composer.set(entry, "order", 0)
     composer.set_fragment(entry, "body")
+
+
+def seed_update(
+    client: int, *, name: str, goal: str = "", status: str = "open", document: str, title: str = "Notes"
+) -> bytes:
+    """``seed`` as an update under a client id of its own."""
+    composer = Composer(client, 0, lambda parent, key: None)
+    seed(composer, name=name, goal=goal, status=status, document=document, title=title)
     return composer.finish()

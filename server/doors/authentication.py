@@ -2,6 +2,7 @@
 
 A cookie opens requests and no socket: browsers attach it to whatever page asks. Sockets take a ticket, which only our
 own page can fetch, or a bearer. Every refusal is the same Unauthenticated, whatever was wrong, and names no secret.
+A principal is dated before its credential is looked up, so that a revocation which commits meanwhile still catches it.
 """
 
 from __future__ import annotations
@@ -51,11 +52,13 @@ class Authentication:
         """Who sends this request: the bearer if there is one, else the cookie's. Raises Unauthenticated."""
         if "authorization" in headers:
             return await self._by_bearer(_bearer(headers))
+        since = self._clock.monotonic()
         login = await self.login(headers)
         if login is None:
             raise Unauthenticated
         user = await self._user(login.user)
-        return Principal(user.id, user.name, device=login.device, expires_at=login.expires_at)
+        expires_at = login.expires_at
+        return Principal(user.id, user.name, device=login.device, expires_at=expires_at, authenticated_at=since)
 
     async def login(self, headers: Headers) -> Login | None:
         """The living login that the cookie stands for."""
@@ -80,7 +83,7 @@ class Authentication:
         return await self.of_secret(offered[0], task), SUBPROTOCOL
 
     async def of_secret(self, text: str, task: TaskId) -> Principal:
-        """Who sends ``ticket.…``, ``token.…`` or a bare bearer in a message, as Hocuspocus does. Raises Unauthenticated."""
+        """Who sends ``ticket.…``, ``token.…`` or a bare bearer, as Hocuspocus does in a message. Raises the same."""
         kind, _, secret = text.rpartition(".")
         if kind == "ticket":
             return await self._by_ticket(secret, task)
@@ -88,27 +91,31 @@ class Authentication:
             return await self._by_bearer(secret)
         raise Unauthenticated
 
-    async def renew(self, ticket: str, held: Principal) -> Principal:
-        """The principal of a connection with its lease begun anew, by a fresh ticket of the same session.
+    async def renew(self, ticket: str, principal: Principal, task: TaskId) -> Principal:
+        """The principal of a connection to the task with its lease begun anew, by a fresh ticket of the same session.
 
-        Only ticket connections have a lease to renew. Raises Unauthenticated, also if the ticket is somebody else's.
+        Raises Unauthenticated, also if the ticket is somebody else's or another device's.
         """
-        if held.task is None:
+        fresh = await self._by_ticket(ticket.removeprefix("ticket."), task)
+        same = (fresh.user, fresh.device, fresh.token) == (principal.user, principal.device, principal.token)
+        if not same or fresh.session not in (None, principal.session):
             raise Unauthenticated
-        fresh = await self._by_ticket(ticket.removeprefix("ticket."), held.task)
-        same = (fresh.user, fresh.device, fresh.token) == (held.user, held.device, held.token)
-        if not same or fresh.session not in (None, held.session):
-            raise Unauthenticated
-        return replace(fresh, session=held.session)
+        return replace(fresh, session=principal.session)
 
     async def _by_ticket(self, secret: str, task: TaskId) -> Principal:
-        now = self._clock.now()
+        now, since = self._clock.now(), self._clock.monotonic()
         ticket = await self._keyring.tickets.redeem(secret, task, now) if _plausible(secret) else None
         if ticket is None:
             raise Unauthenticated
         user = await self._user(ticket.user)
         principal = Principal(
-            user.id, user.name, device=ticket.device, session=ticket.session, task=task, expires_at=now + LEASE
+            user.id,
+            user.name,
+            device=ticket.device,
+            session=ticket.session,
+            task=task,
+            expires_at=now + LEASE,
+            authenticated_at=since,
         )
         if ticket.token is None:
             return principal
@@ -118,10 +125,11 @@ class Authentication:
         return replace(principal, token=token.id, cap=token.role, expires_at=min(now + LEASE, token.expires_at))
 
     async def _by_bearer(self, secret: str | None) -> Principal:
-        token = await self._keyring.tokens.find(secret, self._clock.now()) if _plausible(secret) else None
+        now, since = self._clock.now(), self._clock.monotonic()
+        token = await self._keyring.tokens.find(secret, now) if _plausible(secret) else None
         if token is None:
             raise Unauthenticated
-        return _of_token(token, await self._user(token.user))
+        return _of_token(token, await self._user(token.user), since)
 
     async def _user(self, user: UserId) -> User:
         found = await self._keyring.users.get(user)
@@ -135,7 +143,7 @@ def chosen(subprotocols: Sequence[str]) -> str | None:
     return SUBPROTOCOL if SUBPROTOCOL in subprotocols else None
 
 
-def _of_token(token: Token, user: User) -> Principal:
+def _of_token(token: Token, user: User, since: float) -> Principal:
     return Principal(
         user.id,
         user.name,
@@ -144,6 +152,7 @@ def _of_token(token: Token, user: User) -> Principal:
         task=token.task,
         cap=token.role,
         expires_at=token.expires_at,
+        authenticated_at=since,
     )
 
 

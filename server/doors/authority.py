@@ -34,7 +34,7 @@ class Authority:
         return role
 
     async def require(self, principal: Principal, task: TaskId, least: Role) -> Role:
-        """The role, if it is at least that. Raises Forbidden for a member with a lesser one, NotFound for all others."""
+        """The role, if it is at least that. Raises Forbidden for a member with a lesser one, NotFound for the rest."""
         role = await self.role(principal, task)
         if role < least:
             raise Forbidden(f"This takes the role {least.name.lower()}; yours is {role.name.lower()}.")

@@ -37,12 +37,12 @@ class Live(Protocol):
         """End every connection that matches, and hold the revocation against what is on its way in."""
         ...
 
-    async def change_role(self, task: TaskId, user: UserId, role: Role) -> None:
+    def change_role(self, task: TaskId, user: UserId, role: Role) -> None:
         """Apply a member's new role to their live connections."""
         ...
 
-    async def close(self, task: TaskId, code: int, why: str) -> None:
-        """End every connection to the task's documents."""
+    async def delete(self, task: TaskId) -> None:
+        """Remove the task's documents from the log for good."""
         ...
 
 
@@ -117,16 +117,17 @@ class Revocation:
         if changed is None:
             raise NotFound
         self._authority.forget(task, user)
-        await self._live.change_role(task, user, role)
+        self._live.change_role(task, user, role)
         await self._note("member.changed", by, user, task=task)
         return changed
 
     async def task(self, by: Principal, task: TaskId) -> None:
-        """Remove a task's row and all that hangs on it, and end its connections; its documents are the caller's."""
+        """Delete a task: its row and all that hangs on it, its connections, and its documents."""
         if not await self._of.tasks.delete(by.user, task):
             raise NotFound
         self._authority.forget(task)
-        await self._live.close(task, CLOSE["not_found"], "this task was deleted")
+        await self._live.revoke(lambda _, name: name.task == task, CLOSE["not_found"], "this task was deleted")
+        await self._live.delete(task)
         await self._note("task.deleted", by, task, task=task)
 
     async def _note(self, event: str, by: Principal, subject: str, task: TaskId | None = None) -> None:
