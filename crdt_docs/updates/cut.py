@@ -1,13 +1,13 @@
 """Cutting one struct in two, as yjs cuts it, and stepping over structs that have been parsed before.
 
-Owns where a struct ends and what its second half looks like. Must never be handed bytes that ``parse`` has not accepted:
-nothing is checked here.
+Owns where a struct ends and what its second half looks like. Must never be handed bytes that ``parse`` has not
+accepted: nothing is checked here.
 """
 
 from __future__ import annotations
 
 from crdt_docs.lib0 import varbytes, varuint
-from crdt_docs.updates.parse import ANY, DELETED, GC, JSON, SKIP, STRING, Struct
+from crdt_docs.updates.parse import ANY, DELETED, DOC, ELEMENT_TYPE, FORMAT, GC, SKIP, STRING, TYPE, Struct
 
 Bytes = bytes | bytearray
 
@@ -15,8 +15,8 @@ Bytes = bytes | bytearray
 def cut(update: Bytes, client: int, struct: Struct, skip: int) -> bytes:
     """The struct without its first ``skip`` clocks: whole bytes, with info and origin.
 
-    As yjs writes it (``Item.write`` with an offset): the origin is the clock before, the right origin stays, a parent is
-    implied, and half a surrogate pair becomes U+FFFD. Raises ValueError where nothing or nothing less would be left.
+    As yjs writes it (``Item.write`` with an offset): the origin is the clock before, the right origin stays, a parent
+    is implied, and half a surrogate pair becomes U+FFFD. Raises ValueError unless something is cut and something left.
     """
     if not 0 < skip < struct.length:
         raise ValueError("a cut must fall inside the struct")
@@ -40,12 +40,7 @@ def _cut_content(update: Bytes, struct: Struct, skip: int) -> bytes:
             return varbytes(text[skip:])
         halves = text.decode().encode("utf-16-le")[skip * 2 :]
         return varbytes(halves.decode("utf-16-le", "replace").encode())
-    if struct.ref == JSON:
-        for _ in range(skip):
-            length, at = read_varuint(update, at)
-            at += length
-    elif struct.ref == ANY:
-        at = skip_values(update, at, skip)
+    at = skip_values(update, at, skip)
     return varuint(left) + bytes(update[at : struct.end])
 
 
@@ -118,18 +113,15 @@ def _step_content(data: Bytes, at: int, ref: int) -> tuple[int, int]:
         return (length if text.isascii() else len(text.decode().encode("utf-16-le")) // 2), at
     if ref == DELETED:
         return read_varuint(data, at)
-    if ref == JSON:
-        number, at = read_varuint(data, at)
-        return number, _skip_strings(data, at, number)
     if ref == ANY:
         number, at = read_varuint(data, at)
         return number, skip_values(data, at, number)
-    if ref == 7:
+    if ref == TYPE:
         kind, at = read_varuint(data, at)
-        return 1, _skip_strings(data, at, 1) if kind in (3, 5) else at
-    if ref == 9:
+        return 1, _skip_strings(data, at, 1) if kind == ELEMENT_TYPE else at
+    if ref == DOC:
         return 1, skip_values(data, _skip_strings(data, at, 1), 1)
-    return 1, _skip_strings(data, at, 2 if ref == 6 else 1)
+    return 1, _skip_strings(data, at, 2 if ref == FORMAT else 1)
 
 
 def _skip_varuints(data: Bytes, at: int, number: int) -> int:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from zlib import crc32
 
 from crdt_docs.errors import Malformed
-from crdt_docs.lib0 import Reader, varbytes, varuint
+from crdt_docs.lib0 import Reader, varuint
 from crdt_docs.updates.cut import cut, read_varuint, step
 from crdt_docs.updates.parse import SKIP, Parsed, Section, Struct, parse
 from crdt_docs.updates.vectors import DeleteSet, StateVector, encode_deletes

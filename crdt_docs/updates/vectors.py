@@ -29,8 +29,8 @@ def encode_state_vector(vector: StateVector) -> bytes:
 def decode_state_vector(data: bytes, max_entries: int = 100_000) -> StateVector:
     """Read a state vector from outside.
 
-    Raises TooLarge for more than ``max_entries`` entries or clocks over 32 bits, and Malformed for a client named twice,
-    for varints that are overlong or over 53 bits, and for trailing bytes.
+    Raises TooLarge for more than ``max_entries`` entries or clocks over 32 bits, and Malformed for a client named
+    twice, for varints that are overlong or over 53 bits, and for trailing bytes.
     """
     reader = Reader(data)
     number = reader.varuint()
@@ -52,7 +52,7 @@ def decode_state_vector(data: bytes, max_entries: int = 100_000) -> StateVector:
 
 
 class DeleteSet:
-    """Deleted clocks in normal form: per client a flat, sorted list ``[start, end, start, end, …]`` without touching ranges.
+    """Deleted clocks in normal form: per client a flat, sorted list ``[start, end, start, end, …]``; none touch.
 
     Two sets that delete the same clocks are equal and encode to the same bytes.
     """

@@ -30,8 +30,8 @@ class OracleError(Exception):
 class Loaded:
     """What a fresh replica is after some updates.
 
-    ``deletes`` is client → [(clock, length)] of all that is deleted in it, also what no update says; ``state`` is its own
-    re-encoding.
+    ``deletes`` is client → [(clock, length)] of all that is deleted in it, also what no update says; ``state`` is its
+    own re-encoding.
     """
 
     json: dict[str, Any]

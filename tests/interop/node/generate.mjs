@@ -81,7 +81,8 @@ const editXml = (r, type) => {
   }
   const at = r.below(type.length + 1)
   if (r.chance(0.2) && at < type.length) return type.delete(at, 1)
-  const made = r.pick([() => new Y.XmlElement(r.pick(['paragraph', 'heading'])), () => new Y.XmlText(r.pick(words)), () => new Y.XmlHook('hook')])()
+  // No XmlHook: yrs cannot read it.
+  const made = r.pick([() => new Y.XmlElement(r.pick(['paragraph', 'heading'])), () => new Y.XmlText(r.pick(words))])()
   type.insert(at, [made])
 }
 
