@@ -17,7 +17,7 @@ from crdt_docs.updates.vectors import StateVector, decode_state_vector, encode_s
 from server.domain.access import Principal, Role, may_write
 from server.domain.errors import CLOSE, CLOSE_GAP, ClewError
 from server.domain.log import Actor
-from server.rooms.gate import Admit, Kind, Lacking, Refuse, Verdict
+from server.rooms.verdict import Admit, Kind, Lacking, Refuse, Verdict
 
 if TYPE_CHECKING:
     from server.rooms.room import Room

@@ -12,19 +12,20 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
-from crdt_docs.ids import ClientId, DocName, Part, TaskId, new_client_id
-from crdt_docs.updates.compose import Composer, last_entries
-from crdt_docs.updates.parse import Id, Parsed, parse
+from crdt_docs.ids import DocName, Part, TaskId
+from crdt_docs.updates.compose import Composer
+from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.splice import Spliced
 from server.domain.access import Principal, Role
 from server.domain.clock import Clock
-from server.domain.errors import CLOSE, CLOSE_RESTART, Conflict, Forbidden, Invalid, Unavailable
-from server.domain.log import Actor, Claim, DocKey, LogFailed, Opened, Snapshot, UpdateLog
-from server.rooms import lanes
+from server.domain.errors import CLOSE, CLOSE_RESTART, Conflict, Forbidden, Unavailable
+from server.domain.log import DocKey, LogFailed, Opened, Snapshot, UpdateLog
+from server.rooms import composing, lanes
 from server.rooms.connection import EMPTY_AWARENESS, Connection, Transport
-from server.rooms.gate import Admit, Gate, Refuse, Shape
+from server.rooms.gate import Gate
 from server.rooms.limits import Limits
 from server.rooms.room import Around, Room
+from server.rooms.verdict import Shape
 from server.rooms.writer import Writer
 
 SLICE_ENTRIES = 500
@@ -177,11 +178,11 @@ class Rooms:
         with self._using(name) as slot:
             room = await self._room(slot)
             async with room.lock:
-                last = {} if fresh else await self._last_entries(room, build)
+                last = {} if fresh else await composing.last_entries_of(room, build)
                 self._check(principal, name)
                 if room.dead:
                     raise Unavailable()
-                self._compose(room, principal, last, build, via)
+                composing.compose(room, principal, last, build, via)
             return await room.released()
 
     async def revoke(self, matches: Callable[[Principal, DocName], bool], code: int, why: str) -> None:
@@ -297,57 +298,6 @@ class Rooms:
         if slot is not None and _loaded(slot) is room:
             del self._slots[room.name]
             self._docs.pop(room.doc, None)
-
-    # -- composing
-
-    def _compose(
-        self,
-        room: Room,
-        principal: Principal,
-        last: Mapping[tuple[str | Id, str], Id],
-        build: Callable[[Composer], None],
-        via: str,
-    ) -> None:
-        client, fresh = self._composer_id(room, principal)
-        composer = Composer(client, room.gate.state_vector.get(client, 0), lambda parent, key: last.get((parent, key)))
-        build(composer)
-        verdict = room.gate.admit(parse(composer.finish()), principal.key, "update")
-        if not isinstance(verdict, Admit):
-            why = verdict.why if isinstance(verdict, Refuse) else "it refers to what is not there"
-            raise Invalid(f"the document does not take this: {why}")
-        if not verdict.update:
-            return
-        if fresh:
-            verdict.delta.claims = (Claim(client, principal.key, False, composed=True),)
-        who = principal
-        actor = Actor(who.key, who.user, who.agent, who.device, who.session, who.token, via)
-        room.submit(verdict, actor)
-
-    def _composer_id(self, room: Room, principal: Principal) -> tuple[ClientId, bool]:
-        for claim in room.gate.claims.values():
-            if claim.composed and claim.principal == principal.key:
-                return ClientId(claim.client), False
-        client = new_client_id()
-        while client in room.gate.claims or client in room.gate.state_vector:
-            client = new_client_id()
-        return client, True
-
-    async def _last_entries(self, room: Room, build: Callable[[Composer], None]) -> Mapping[tuple[str | Id, str], Id]:
-        """What the composer would overwrite: asked for by a dry run, since a whole document is read for the answer."""
-        asked: list[tuple[str | Id, str]] = []
-
-        def note(parent: str | Id, key: str) -> None:
-            asked.append((parent, key))
-
-        build(Composer(0, 0, note))
-        roots = {parent for parent, _ in asked}
-        if not any(isinstance(parent, str) and self._has_entries(room, parent) for parent in roots):
-            return {}
-        await room.released()  # what is admitted but not spliced yet could hold the entry
-        return last_entries(await self.parse(room.document.full()))
-
-    def _has_entries(self, room: Room, root: str) -> bool:
-        return any(run.parent == root for _, runs in room.gate.runs.values() for run in runs)
 
     # -- the room's host
 

@@ -31,8 +31,9 @@ from server.domain.errors import CLOSE, CLOSE_RESTART
 from server.domain.log import Actor, Append, Claim, DocKey, Entry, LogFailed, Logged
 from server.rooms.connection import Connection
 from server.rooms.crowd import Crowd
-from server.rooms.gate import Admit, Gate, Kind, Verdict
+from server.rooms.gate import Gate
 from server.rooms.limits import Limits
+from server.rooms.verdict import Admit, Kind, Verdict
 from server.rooms.writer import Writer
 
 

@@ -1,0 +1,346 @@
+"""One update on its way through the gate. Owns the rules of admission; must never change what is known.
+
+Structs resolve in dependency order across an update's sections; what is known already is cut; a Step2 is admitted in
+part, an Update whole or not at all. Under pinned roots a struct must also fit its parent and the document schema; what
+touches a hole (deleted or collected content) is not checked for that, for it is honest: somebody typed where somebody
+else deleted.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Generator, Mapping
+from typing import Final
+
+from crdt_docs.updates.cut import cut
+from crdt_docs.updates.parse import (
+    ARRAY_TYPE,
+    DELETED,
+    ELEMENT_TYPE,
+    FORMAT,
+    FRAGMENT_TYPE,
+    GC,
+    HOOK_TYPE,
+    MAP_TYPE,
+    MAX_DEPTH,
+    SKIP,
+    TEXT_TYPE,
+    TYPE,
+    XML_TEXT_TYPE,
+    Id,
+    Parsed,
+    Section,
+    Struct,
+    parse,
+)
+from crdt_docs.updates.splice import encode_update
+from server.domain.access import PrincipalKey
+from server.domain.errors import CLOSE
+from server.domain.log import Claim
+from server.rooms.verdict import Admit, Delta, Kind, Known, Lacking, Refuse, Resync, Run, TypeInfo, Verdict
+
+SLICE: Final = 2000
+"""Structs resolved before a long admission lets others run; about 15 ms."""
+
+_VALUES: Final = frozenset((1, 2, 3, 7, 8, 9))
+_LETTERS: Final = frozenset((1, 4, 5, 6, 7))
+_NODES: Final = frozenset((1, 7))
+_CHILDREN: Final[Mapping[int, frozenset[int]]] = {
+    ARRAY_TYPE: _VALUES,
+    MAP_TYPE: _VALUES,
+    TEXT_TYPE: _LETTERS,
+    ELEMENT_TYPE: _NODES,
+    FRAGMENT_TYPE: _NODES,
+    HOOK_TYPE: _VALUES,
+    XML_TEXT_TYPE: _LETTERS,
+}
+
+
+class Refused(Exception):
+    """Ends an admission with a refusal."""
+
+    def __init__(self, why: str, code: int = CLOSE["invalid"]) -> None:
+        super().__init__(why)
+        self.verdict = Refuse(code, why)
+
+
+class Gap(Exception):
+    """Ends the admission of an Update that lacks something."""
+
+    def __init__(self, client: int, clock: int) -> None:
+        super().__init__(f"client {client} at {clock}")
+        self.verdict = Resync(Lacking(client, clock))
+
+
+class Admission:
+    """One update on its way through the gate."""
+
+    def __init__(self, gate: Known, parsed: Parsed, principal: PrincipalKey, kind: Kind) -> None:
+        self.gate = gate
+        self.parsed = parsed
+        self.principal = principal
+        self.kind = kind
+        self.partial = kind == "step2"
+        self.trusted = kind == "stored"
+        self.is_cut = False
+        self.lacking: list[Lacking] = []
+        self.structs: dict[int, list[Struct]] = {}
+        self.ends: dict[int, int] = {}
+        self.have: dict[int, int] = {}
+        self.runs: dict[int, tuple[list[int], list[Run]]] = {}
+        self.types: dict[Id, TypeInfo] = {}
+
+    def run(self) -> Generator[None, None, Verdict]:
+        """Decide, yielding after each ``SLICE`` structs; raises Refused or Gap."""
+        for section in self.parsed.sections:
+            self._take(section)
+        yield from self._order()
+        deletes = self._deletes()
+        structs = {client: found for client, found in self.structs.items() if found}
+        claims = self._claims(structs)
+        delta = Delta({client: self.ends[client] for client in structs}, self.runs, self.types, deletes, claims)
+        return Admit(self._result(structs, deletes), tuple(self.lacking), delta)
+
+    # -- which sections, and from where
+
+    def _take(self, section: Section) -> None:
+        client, clock, structs, end = section
+        known = self.gate.state_vector.get(client, 0)
+        if clock > known:
+            self._lack(client, known)
+            return
+        if end <= known:
+            self.is_cut = True
+            return
+        if clock < known:
+            self.is_cut = True
+            first = bisect_right(structs, known, key=lambda struct: struct.clock) - 1
+            structs = structs[first:]
+        for position, struct in enumerate(structs):
+            if struct.ref == SKIP:
+                self._lack(client, struct.clock)
+                structs = structs[:position]
+                end = struct.clock
+                break
+        if not structs:
+            return
+        if not self.trusted and not self._owns(client):
+            if not self.partial:
+                raise Refused("this client id belongs to somebody else", CLOSE["conflict"])
+            self._lack(client, known)
+            return
+        self.structs[client] = structs
+        self.ends[client] = end
+        self.runs[client] = ([], [])
+
+    def _owns(self, client: int) -> bool:
+        """I4: an Update may override what another's Step2 claimed provisionally; a Step2 may not."""
+        claim = self.gate.claims.get(client)
+        if claim is None or claim.principal == self.principal:
+            return True
+        return claim.provisional and not self.partial
+
+    def _lack(self, client: int, clock: int) -> None:
+        if not self.partial:
+            raise Gap(client, clock)
+        self.lacking.append(Lacking(client, clock))
+        self.is_cut = True
+
+    # -- dependency order across sections
+
+    def _order(self) -> Generator[None, None, None]:
+        """Resolve every section, each as far as another one needs it, so that honest mutual references pass."""
+        position = dict.fromkeys(self.structs, 0)
+        done = 0
+        for root in self.structs:
+            stack = [root]
+            wanted = [1 << 60]
+            while stack:
+                client = stack[-1]
+                structs = self.structs[client]
+                at = position[client]
+                missing: Id | None = None
+                while at < len(structs):
+                    missing = self._resolve(client, structs[at])
+                    if missing is not None:
+                        break
+                    at += 1
+                    done += 1
+                    if not done % SLICE:
+                        yield
+                    if self.have[client] > wanted[-1]:
+                        break
+                position[client] = at
+                if missing is None:
+                    stack.pop()
+                    wanted.pop()
+                    continue
+                other, clock = missing
+                if clock < self.ends.get(other, 0):
+                    if other in stack:
+                        raise Refused("structs that depend on each other in a cycle")
+                    stack.append(other)
+                    wanted.append(clock)
+                    continue
+                self._lack(other, clock)
+                self.structs[client] = structs[:at]
+                self.ends[client] = max(structs[at].clock, self.gate.state_vector.get(client, 0))
+                stack.pop()
+                wanted.pop()
+
+    def _known(self, client: int) -> int:
+        found = self.have.get(client)
+        return self.gate.state_vector.get(client, 0) if found is None else found
+
+    def _run(self, client: int, clock: int) -> Run:
+        source = self.gate.runs if clock < self.gate.state_vector.get(client, 0) else self.runs
+        starts, runs = source[client]
+        return runs[bisect_right(starts, clock) - 1]
+
+    def _resolve(self, client: int, struct: Struct) -> Id | None:
+        """Check one struct and note what it brings; or answer the id that it waits for."""
+        clock, length, ref = struct.clock, struct.length, struct.ref
+        origin, right, parent = struct.origin, struct.right_origin, struct.parent
+        known = self.gate.state_vector.get(client, 0)
+        at = clock
+        if clock < known:
+            at, origin, parent = known, (client, known - 1), None
+        if origin is not None and origin[1] >= self._known(origin[0]):
+            return origin
+        if right is not None and right[1] >= self._known(right[0]):
+            return right
+        if parent.__class__ is tuple and parent[1] >= self._known(parent[0]):
+            return parent
+        if ref == GC:
+            run = Run(None, False, True)
+        else:
+            run = self._place(struct, origin, right, parent)
+            if ref == TYPE:
+                self._declare(client, struct, run)
+        starts, runs = self.runs[client]
+        if not runs or runs[-1] != run:
+            starts.append(at)
+            runs.append(run)
+        self.have[client] = clock + length
+        return None
+
+    def _place(self, struct: Struct, origin: Id | None, right: Id | None, parent: str | Id | None) -> Run:
+        """Which parent the struct falls under, and whether it fits there."""
+        keyed = struct.key is not None
+        if parent is None:
+            for neighbour in (origin, right):
+                if neighbour is None:
+                    continue
+                run = self._run(*neighbour)
+                if run.parent is None:
+                    return Run(None, False, struct.ref == DELETED)
+                if parent is None:
+                    parent, keyed = run.parent, run.keyed
+                elif (run.parent != parent or run.keyed != keyed) and not self.trusted:
+                    raise Refused("its neighbours live in different places")
+        if parent.__class__ is tuple:
+            info = self._type(parent)
+            if info is None:
+                if not self._run(*parent).hole:
+                    raise Refused("its parent is not a shared type")
+                return Run(None, False, struct.ref == DELETED)
+            if info.pinned and not self.trusted:
+                self._fit(struct, info.ref, keyed)
+        else:
+            kind = self.gate.shape.roots.get(parent)  # type: ignore[arg-type]
+            if kind is not None and not self.trusted:
+                self._fit(struct, kind, keyed)
+        return Run(parent, keyed, struct.ref == DELETED)
+
+    def _type(self, ident: Id) -> TypeInfo | None:
+        return self.types.get(ident) or self.gate.types.get(ident)
+
+    def _fit(self, struct: Struct, kind: int, keyed: bool) -> None:
+        """Under pinned roots: raise unless a parent of this kind may hold the struct."""
+        ref = struct.ref
+        if ref == DELETED:
+            return
+        if keyed:
+            if kind == ARRAY_TYPE or kind == FRAGMENT_TYPE:
+                raise Refused("a list has no keys")
+            if ref not in _VALUES:
+                raise Refused("this content can't be a value")
+            return
+        if kind == MAP_TYPE or kind == HOOK_TYPE:
+            raise Refused("a map's entries have keys")
+        if ref not in _CHILDREN[kind]:
+            raise Refused("this content does not fit its parent")
+        if kind == ELEMENT_TYPE or kind == FRAGMENT_TYPE:
+            type_ref, node = struct.detail if ref == TYPE else (None, None)
+            if type_ref == ELEMENT_TYPE:
+                if node not in self.gate.shape.nodes:
+                    raise Refused(f"the document schema has no node {node!r}")
+            elif type_ref != XML_TEXT_TYPE:
+                raise Refused("a fragment holds elements and text only")
+        elif kind == XML_TEXT_TYPE and ref == FORMAT and struct.detail.split("--")[0] not in self.gate.shape.marks:
+            raise Refused(f"the document schema has no mark {struct.detail!r}")
+
+    def _declare(self, client: int, struct: Struct, run: Run) -> None:
+        depth, pinned = 1, False
+        if run.parent.__class__ is tuple:
+            info = self._type(run.parent)
+            if info is not None:
+                depth, pinned = info.depth + 1, info.pinned
+        elif run.parent is not None:
+            pinned = run.parent in self.gate.shape.roots
+        if depth > MAX_DEPTH and not self.trusted:
+            raise Refused("types nested too deep", CLOSE["too_large"])
+        self.types[client, struct.clock] = TypeInfo(struct.detail[0], depth, pinned)
+
+    # -- what else it brings
+
+    def _deletes(self) -> list[tuple[int, list[tuple[int, int]]]]:
+        fresh = []
+        for client, ranges in self.parsed.deletes:
+            have = self._known(client)
+            kept: list[tuple[int, int]] = []
+            for clock, length in ranges:
+                end = clock + length
+                if end > have:
+                    self._lack(client, have)
+                    end = have
+                    if clock >= have:
+                        continue
+                if not self.gate.deleted.covers(client, clock, end):
+                    missing = self.gate.deleted.missing(client, clock, end)
+                    if missing != [(clock, end)]:
+                        self.is_cut = True
+                    kept.extend((start, stop - start) for start, stop in missing)
+                else:
+                    self.is_cut = True
+            if kept:
+                fresh.append((client, kept))
+        return fresh
+
+    def _claims(self, structs: Mapping[int, list[Struct]]) -> tuple[Claim, ...]:
+        if self.trusted:
+            return ()
+        claims = []
+        for client in structs:
+            old = self.gate.claims.get(client)
+            if old is None or (old.provisional and not self.partial):
+                claims.append(Claim(client, self.principal, self.partial))
+        return tuple(claims)
+
+    def _result(self, structs: Mapping[int, list[Struct]], deletes: list[tuple[int, list[tuple[int, int]]]]) -> Parsed:
+        if not self.is_cut:
+            return self.parsed
+        if not structs and not deletes:
+            return Parsed(b"", [], [])
+        update = self.parsed.update
+        sections = []
+        for client, found in structs.items():
+            known = self.gate.state_vector.get(client, 0)
+            first = found[0]
+            if first.clock < known:
+                head = cut(update, client, first, known - first.clock)
+                rest = update[found[1].start : found[-1].end] if len(found) > 1 else b""
+                sections.append((client, known, len(found), head + rest))
+            else:
+                sections.append((client, first.clock, len(found), update[first.start : found[-1].end]))
+        return parse(encode_update(sections, deletes))

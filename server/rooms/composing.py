@@ -1,0 +1,63 @@
+"""Writing on behalf of somebody who has no replica: HTTP, the CLI, a run.
+
+Owns how such a write becomes an update: the principal's own client id in this document, its clock taken from the gate,
+and from there the same road as a phone's keystroke. Must never use an engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from crdt_docs.ids import ClientId, new_client_id
+from crdt_docs.updates.compose import Composer, last_entries
+from crdt_docs.updates.parse import Id, parse
+from server.domain.access import Principal
+from server.domain.errors import Invalid
+from server.domain.log import Actor, Claim
+from server.rooms.room import Room
+from server.rooms.verdict import Admit, Refuse
+
+Build = Callable[[Composer], None]
+Entries = Mapping[tuple[str | Id, str], Id]
+
+
+def compose(room: Room, principal: Principal, last: Entries, build: Build, via: str) -> None:
+    """Build an update and submit it, in one step: so the clock that it was built with is still right."""
+    client, fresh = _client_id(room, principal)
+    composer = Composer(client, room.gate.state_vector.get(client, 0), lambda parent, key: last.get((parent, key)))
+    build(composer)
+    verdict = room.gate.admit(parse(composer.finish()), principal.key, "update")
+    if not isinstance(verdict, Admit):
+        why = verdict.why if isinstance(verdict, Refuse) else "it refers to what is not there"
+        raise Invalid(f"the document does not take this: {why}")
+    if not verdict.update:
+        return
+    if fresh:
+        verdict.delta.claims = (Claim(client, principal.key, False, composed=True),)
+    who = principal
+    room.submit(verdict, Actor(who.key, who.user, who.agent, who.device, who.session, who.token, via))
+
+
+def _client_id(room: Room, principal: Principal) -> tuple[ClientId, bool]:
+    for claim in room.gate.claims.values():
+        if claim.composed and claim.principal == principal.key:
+            return ClientId(claim.client), False
+    client = new_client_id()
+    while client in room.gate.claims or client in room.gate.state_vector:
+        client = new_client_id()
+    return client, True
+
+
+async def last_entries_of(room: Room, build: Build) -> Entries:
+    """What the composer would overwrite: asked for by a dry run, since a whole document is read for the answer."""
+    roots: set[str] = set()
+
+    def note(parent: str | Id, key: str) -> None:
+        if isinstance(parent, str):
+            roots.add(parent)
+
+    build(Composer(0, 0, note))
+    if not any(run.parent in roots for _, runs in room.gate.runs.values() for run in runs):
+        return {}
+    await room.released()  # what is admitted but not spliced yet could hold the entry
+    return last_entries(await room.parse(room.document.full()))

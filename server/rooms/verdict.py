@@ -1,0 +1,109 @@
+"""The values that admission deals in: what is known of a document, and what may be answered to an update.
+
+Owns shapes only; must never decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from crdt_docs.updates.parse import Id, Parsed
+from crdt_docs.updates.vectors import DeleteSet
+from server.domain.log import Claim
+
+Kind = Literal["update", "step2", "stored"]
+"""How it came: a live Update, an answer to our SyncStep1 (admitted in part), or from our own store (trusted)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The pinned roots (name -> Yjs type ref) and the node and mark names of the document schema."""
+
+    roots: Mapping[str, int] = field(default_factory=dict)
+    nodes: frozenset[str] = frozenset()
+    marks: frozenset[str] = frozenset()
+
+
+class TypeInfo(NamedTuple):
+    """A shared type that some struct brought: its Yjs type ref, its depth, and whether it hangs from a pinned root."""
+
+    ref: int
+    depth: int
+    pinned: bool
+
+
+class Run(NamedTuple):
+    """What consecutive clocks of a client have in common. ``parent`` is None where it can't be known any more."""
+
+    parent: str | Id | None
+    keyed: bool
+    hole: bool
+
+
+class Lacking(NamedTuple):
+    """Something an update needs and the document does not have: a struct of ``client`` at or before ``clock``."""
+
+    client: int
+    clock: int
+
+
+@dataclass(slots=True)
+class Delta:
+    """What an admission adds to what is known: clocks reached, runs and types found, delete ranges, claims."""
+
+    ends: dict[int, int]
+    runs: dict[int, tuple[list[int], list[Run]]]
+    types: dict[Id, TypeInfo]
+    deletes: list[tuple[int, list[tuple[int, int]]]]
+    claims: tuple[Claim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Admit:
+    """May enter. ``update`` is what to log and fan out, empty if all of it was known; ``lacking`` what was left out."""
+
+    parsed: Parsed
+    lacking: tuple[Lacking, ...]
+    delta: Delta
+
+    @property
+    def update(self) -> bytes:
+        """The admitted bytes: a v1 update, or nothing."""
+        return self.parsed.update
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """The client ids that it claims."""
+        return self.delta.claims
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """May never enter; ``code`` is the close code."""
+
+    code: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resync:
+    """A gap: not a crime, but it can't enter before what it lacks."""
+
+    lacking: Lacking
+
+
+Verdict = Admit | Refuse | Resync
+
+
+class Known:
+    """What a gate knows of its document: clocks, deletions, types, runs and whose each client id is."""
+
+    def __init__(self, shape: Shape, claims: Iterable[Claim] = ()) -> None:
+        self.shape = shape
+        self.state_vector: dict[int, int] = {}
+        self.deleted = DeleteSet()
+        self.types: dict[Id, TypeInfo] = {}
+        self.runs: dict[int, tuple[list[int], list[Run]]] = {}
+        self.claims: dict[int, Claim] = {claim.client: claim for claim in claims}

@@ -1,0 +1,263 @@
+"""The gate: what enters a document, what is left out, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+from pycrdt import Array, Doc, Map, Text, XmlElement, XmlFragment, XmlText
+
+from crdt_docs.lib0 import varstring, varuint
+from crdt_docs.updates.parse import MAP_TYPE, parse
+from crdt_docs.updates.splice import Spliced, encode_update
+from server.domain.access import PrincipalKey
+from server.domain.log import Claim
+from server.rooms.gate import Gate
+from server.rooms.verdict import Admit, Kind, Refuse, Resync, Shape, Verdict
+
+ANN = PrincipalKey("user:ann")
+WEI = PrincipalKey("user:wei")
+SHAPE = Shape({"messages": MAP_TYPE, "meta": MAP_TYPE}, frozenset({"paragraph"}), frozenset({"bold"}))
+
+
+def text_updates(words: list[str], client: int = 7) -> list[bytes]:
+    doc = Doc(client_id=client)
+    doc["t"] = text = Text()
+    out: list[bytes] = []
+    subscription = doc.observe(lambda event: out.append(event.update))
+    for word in words:
+        text += word
+    doc.unobserve(subscription)
+    return out
+
+
+def admit(gate: Gate, update: bytes, who: PrincipalKey = ANN, kind: Kind = "update") -> Verdict:
+    verdict = gate.admit(parse(update), who, kind)
+    if isinstance(verdict, Admit) and verdict.update:
+        gate.apply(verdict)
+    return verdict
+
+
+def test_i1_what_is_known_already_is_cut_and_never_admitted_twice() -> None:
+    first, second = text_updates(["hello ", "world"])
+    gate = Gate(SHAPE)
+    assert isinstance(admit(gate, first), Admit)
+    both = Spliced()
+    both.add(parse(first))
+    both.add(parse(second))
+    verdict = admit(gate, both.full())
+    assert isinstance(verdict, Admit)
+    assert parse(verdict.update).sections[0].clock == 6
+    again = admit(gate, both.full())
+    assert isinstance(again, Admit)
+    assert again.update == b""
+
+
+def test_i1_a_struct_that_is_partly_known_is_split() -> None:
+    gate = Gate(SHAPE)
+    admit(gate, encode_update([(7, 0, 1, b"\x04\x01" + varstring("t") + varstring("abc"))], []))
+    longer = encode_update([(7, 0, 1, b"\x04\x01" + varstring("t") + varstring("abcdef"))], [])
+    verdict = admit(gate, longer)
+    assert isinstance(verdict, Admit)
+    struct = verdict.parsed.sections[0].structs[0]
+    assert (struct.clock, struct.length, struct.origin) == (3, 3, (7, 2))
+
+
+def test_a_gap_in_an_update_asks_for_a_resync_and_changes_nothing() -> None:
+    _, second = text_updates(["a", "b"])
+    gate = Gate(SHAPE)
+    verdict = admit(gate, second)
+    assert isinstance(verdict, Resync)
+    assert verdict.lacking == (7, 0)
+    assert gate.state_vector == {}
+
+
+def test_a_step2_is_admitted_in_part_up_to_what_it_lacks() -> None:
+    one = text_updates(["x"], client=1)[0]
+    late = text_updates(["a", "b"], client=2)[1]
+    body = parse(one).sections[0].structs[0]
+    mixed = encode_update(
+        [
+            (2, 1, 1, late[parse(late).sections[0].structs[0].start : parse(late).sections[0].structs[0].end]),
+            (1, 0, 1, one[body.start : body.end]),
+        ],
+        [(2, [(0, 1)])],
+    )
+    gate = Gate(SHAPE)
+    verdict = admit(gate, mixed, kind="step2")
+    assert isinstance(verdict, Admit)
+    assert gate.state_vector == {1: 1}
+    assert set(verdict.lacking) == {(2, 0)}
+    assert not verdict.parsed.deletes
+
+
+def test_a_skip_cuts_a_step2_and_makes_a_gap_of_an_update() -> None:
+    head = b"\x04\x01" + varstring("t") + varstring("a")
+    update = encode_update([(5, 0, 2, head + b"\x0a\x03")], [])
+    assert isinstance(admit(Gate(SHAPE), update), Resync)
+    verdict = admit(Gate(SHAPE), update, kind="step2")
+    assert isinstance(verdict, Admit)
+    assert verdict.parsed.sections[0].end == 1
+
+
+def test_sections_that_need_each_other_in_turn_are_resolved_in_dependency_order() -> None:
+    a, b = Doc(client_id=1), Doc(client_id=2)
+    a["t"], b["t"] = Text(), Text()
+    for _ in range(3):
+        a.get("t", type=Text).insert(0, "a")
+        b.apply_update(a.get_update(b.get_state()))
+        b.get("t", type=Text).insert(1, "b")
+        a.apply_update(b.get_update(a.get_state()))
+    verdict = admit(Gate(SHAPE), a.get_update())
+    assert isinstance(verdict, Admit)
+    assert verdict.lacking == ()
+
+
+def test_structs_that_depend_on_each_other_in_a_cycle_are_refused() -> None:
+    def one(origin: tuple[int, int]) -> bytes:
+        return b"\x84" + varuint(origin[0]) + varuint(origin[1]) + varstring("x")
+
+    verdict = admit(Gate(SHAPE), encode_update([(1, 0, 1, one((2, 0))), (2, 0, 1, one((1, 0)))], []))
+    assert verdict == Refuse(4400, "structs that depend on each other in a cycle")
+
+
+def test_i4_an_update_under_anothers_client_id_is_refused_4409() -> None:
+    first, second = text_updates(["a", "b"])
+    gate = Gate(SHAPE)
+    admit(gate, first)
+    verdict = admit(gate, second, who=WEI)
+    assert isinstance(verdict, Refuse)
+    assert verdict.code == 4409
+    assert isinstance(admit(gate, second), Admit)
+
+
+def test_i4_a_gc_struct_of_two_thirds_of_the_clock_under_a_victims_id_is_refused() -> None:
+    first, second = text_updates(["a", "b"])
+    gate = Gate(SHAPE)
+    admit(gate, first)
+    bomb = encode_update([(7, 1, 1, b"\x00" + varuint(2**31))], [])
+    assert isinstance(admit(gate, bomb, who=WEI), Refuse)
+    verdict = admit(gate, second)
+    assert isinstance(verdict, Admit)
+    assert verdict.update
+
+
+def test_i4_a_step2_claims_provisionally_and_the_writers_own_update_overrides() -> None:
+    first, second = text_updates(["a", "b"])
+    gate = Gate(SHAPE)
+    admit(gate, first, who=WEI, kind="step2")
+    assert gate.claims[7] == Claim(7, WEI, True)
+    assert isinstance(admit(gate, second, who=ANN), Admit)
+    assert gate.claims[7] == Claim(7, ANN, False)
+
+
+def test_i4_a_step2_with_a_foreign_unsent_struct_is_admitted_without_it() -> None:
+    first, second = text_updates(["a", "b"])
+    gate = Gate(SHAPE)
+    admit(gate, first)
+    verdict = admit(gate, second, who=WEI, kind="step2")
+    assert isinstance(verdict, Admit)
+    assert verdict.update == b""
+    assert verdict.lacking == ((7, 1),)
+
+
+def test_deletes_that_no_update_carried_are_admitted_once() -> None:
+    first = text_updates(["abc"])[0]
+    gate = Gate(SHAPE)
+    admit(gate, first)
+    news = encode_update([], [(7, [(0, 2)])])
+    verdict = admit(gate, news, kind="step2")
+    assert isinstance(verdict, Admit)
+    assert verdict.parsed.deletes == [(7, [(0, 2)])]
+    wider = admit(gate, encode_update([], [(7, [(0, 3)])]), kind="step2")
+    assert isinstance(wider, Admit)
+    assert wider.parsed.deletes == [(7, [(2, 1)])]
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (b"\x04\x01" + varstring("messages") + varstring("hi 😀"), "a map's entries have keys"),
+        (b"\x07\x01" + varstring("messages") + b"\x00", "a map's entries have keys"),
+        (b"\x24\x01" + varstring("messages") + varstring("k") + varstring("words"), "this content can't be a value"),
+    ],
+)
+def test_type_confusion_under_a_pinned_root_is_refused(body: bytes, why: str) -> None:
+    assert admit(Gate(SHAPE), encode_update([(9, 0, 1, body)], [])) == Refuse(4400, why)
+
+
+def test_text_typed_into_an_unpinned_root_of_any_kind_is_admitted() -> None:
+    body = b"\x04\x01" + varstring("items") + varstring("hi 😀")
+    assert isinstance(admit(Gate(SHAPE), encode_update([(9, 0, 1, body)], [])), Admit)
+
+
+def body_of(node: str, marks: dict[str, object]) -> bytes:
+    doc = Doc(client_id=3)
+    doc["messages"] = root = Map()
+    root["m"] = fragment = XmlFragment()
+    element = fragment.children.append(XmlElement(node))
+    element.children.append(XmlText("hello")).format(0, 3, marks)
+    return doc.get_update()
+
+
+def test_under_a_pinned_root_nodes_and_marks_are_the_schemas() -> None:
+    assert isinstance(admit(Gate(SHAPE), body_of("paragraph", {"bold": {}})), Admit)
+    assert isinstance(admit(Gate(SHAPE), body_of("paragraph", {"bold--x1": {}})), Admit)
+    assert admit(Gate(SHAPE), body_of("blink", {})) == Refuse(4400, "the document schema has no node 'blink'")
+    assert admit(Gate(SHAPE), body_of("paragraph", {"blink": {}})) == Refuse(
+        4400, "the document schema has no mark 'blink'"
+    )
+
+
+def test_a_parent_that_is_no_shared_type_is_refused() -> None:
+    gate = Gate(SHAPE)
+    admit(gate, text_updates(["abc"])[0])
+    stray = encode_update([(8, 0, 1, b"\x04\x00" + varuint(7) + varuint(1) + varstring("x"))], [])
+    assert admit(gate, stray) == Refuse(4400, "its parent is not a shared type")
+
+
+def test_typing_into_what_somebody_deleted_is_honest() -> None:
+    doc = Doc(client_id=1)
+    doc["messages"] = root = Map()
+    root["m"] = fragment = XmlFragment()
+    element = fragment.children.append(XmlElement("paragraph"))
+    inner = element.children.append(XmlText("hello"))
+    gate = Gate(SHAPE)
+    admit(gate, doc.get_update())
+    other = Doc(client_id=2)
+    other.apply_update(doc.get_update())
+    inner += " there"
+    typed = doc.get_update(other.get_state())
+    del other.get("messages", type=Map)["m"]
+    swept = other.get_update(doc.get_state())
+    assert isinstance(admit(gate, swept, who=WEI), Admit)
+    restarted = Gate(SHAPE, gate.claims.values())
+    whole = Doc()
+    whole.apply_update(other.get_update())
+    restarted.restore(parse(whole.get_update()))
+    for each in (gate, restarted):
+        assert isinstance(admit(each, typed), Admit)
+
+
+def test_types_nested_over_the_bound_are_refused_4413() -> None:
+    body = b"\x07\x01" + varstring("free") + b"\x00"
+    for at in range(70):
+        body += b"\x07\x00" + varuint(4) + varuint(at) + b"\x00"
+    verdict = admit(Gate(SHAPE), encode_update([(4, 0, 71, body)], []))
+    assert isinstance(verdict, Refuse)
+    assert verdict.code == 4413
+
+
+def test_a_dump_is_the_state_and_damage_to_it_is_noticed() -> None:
+    doc = Doc(client_id=5)
+    doc["a"] = Array([1, Map({"k": Text("v 😀")})])
+    doc["t"] = Text("abc")
+    gate = Gate(SHAPE)
+    admit(gate, doc.get_update())
+    admit(gate, encode_update([], [(5, [(1, 1)])]))
+    other = Gate(SHAPE)
+    assert other.load(gate.dump())
+    assert (other.state_vector, other.types, other.runs) == (gate.state_vector, gate.types, gate.runs)
+    assert other.deleted == gate.deleted
+    fresh = Gate(SHAPE)
+    assert not fresh.load(gate.dump()[:-3])
+    assert not fresh.load(b"{}")
+    assert fresh.state_vector == {}
