@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
-from crdt_docs.ids import DocName, Part, TaskId
+from crdt_docs.ids import DocName, Part, TaskId, UserId
 from crdt_docs.updates.compose import Composer
 from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.splice import Spliced
@@ -197,7 +197,7 @@ class Rooms:
                     connection.end(code, why)
         await self.writer.drain()
 
-    def change_role(self, task: TaskId, user: str, role: Role) -> None:
+    async def change_role(self, task: TaskId, user: UserId, role: Role) -> None:
         """From its next frame on, the user's connections to the task have this role, or less by their credential."""
         for room in self.live():
             if room.name.task == task:

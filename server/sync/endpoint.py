@@ -33,7 +33,7 @@ class Doors(Protocol):
         """Who connects; raises Unauthenticated."""
         ...
 
-    async def renew(self, ticket: str, principal: Principal, task: TaskId) -> Principal:
+    async def renew(self, ticket: str, held: Principal) -> Principal:
         """Who goes on, by a new ticket of the same session; raises Unauthenticated."""
         ...
 
@@ -97,7 +97,7 @@ class SyncEndpoint:
         connection = await self.rooms.join(name, principal, role, transport)
 
         async def renew(ticket: str) -> None:
-            renewed = await self.doors.renew(ticket, principal, name.task)
+            renewed = await self.doors.renew(ticket, connection.principal)
             connection.expires_at = renewed.expires_at
 
         connection.renew = renew
