@@ -1,1 +1,1 @@
-document.body.dataset["ready"] = "";
+import "./views/page";

@@ -1,0 +1,190 @@
+/**
+ * One task's document over one connection that mends itself. Owns the Y.Doc's link to the server, presence and the saved
+ * light's wiring; must never talk to other tabs behind the server's back (a revoked tab would go on hearing edits).
+ */
+
+import * as decoding from "lib0/decoding";
+import * as encoding from "lib0/encoding";
+import { Awareness } from "y-protocols/awareness";
+import { WebsocketProvider } from "y-websocket";
+import * as Y from "yjs";
+
+import { Light, type Shown } from "./light";
+import { ticketSocketClass, type End } from "./ticket_socket";
+
+export const BARRIER = 100;
+export const REFUSAL = 101;
+
+/** Ask this long after the last edit, and at the latest this long after the first unasked one. */
+const QUIET = 150;
+const AT_LATEST = 1_000;
+const HEARTBEAT = 5_000;
+
+export interface Presence {
+  id?: string;
+  name: string;
+  kind?: string;
+  device?: string | null;
+}
+
+export interface Options {
+  /** `ws://host` or `wss://host`. */
+  server: string;
+  task: string;
+  ticket: () => Promise<string>;
+  user: Presence;
+  Socket?: typeof WebSocket;
+}
+
+type Events = { light: Shown; presence: null; ready: null; ended: End };
+
+export class TaskSync {
+  readonly doc = new Y.Doc();
+  readonly awareness = new Awareness(this.doc);
+  readonly provider: WebsocketProvider;
+  /** Whether the document was complete at least once. */
+  ready = false;
+
+  readonly #light = new Light();
+  readonly #listeners = new Map<keyof Events, Set<(value: never) => void>>();
+  readonly #timers: ReturnType<typeof setInterval>[] = [];
+  #asking: { timer: ReturnType<typeof setTimeout>; since: number } | null = null;
+  #told = "";
+
+  constructor(options: Options) {
+    this.awareness.setLocalState({ user: options.user });
+    this.provider = new WebsocketProvider(`${options.server}/sync`, options.task, this.doc, {
+      WebSocketPolyfill: options.Socket ?? ticketSocketClass(options.ticket),
+      awareness: this.awareness,
+      disableBc: true,
+      maxBackoffTime: 2_500,
+    });
+    this.#listen();
+    this.#timers.push(setInterval(() => this.#ask(), HEARTBEAT), setInterval(() => this.#watch(), 500));
+  }
+
+  get light(): Shown {
+    return this.#light.shown;
+  }
+
+  get unsaved(): boolean {
+    return this.#light.unsaved;
+  }
+
+  on<K extends keyof Events>(name: K, listener: (value: Events[K]) => void): () => void {
+    const all = this.#listeners.get(name) ?? new Set();
+    this.#listeners.set(name, all.add(listener as (value: never) => void));
+    return () => all.delete(listener as (value: never) => void);
+  }
+
+  destroy(): void {
+    globalThis.removeEventListener?.("offline", this.#offline);
+    globalThis.removeEventListener?.("online", this.#awake);
+    globalThis.document?.removeEventListener("visibilitychange", this.#awake);
+    this.#timers.forEach(clearInterval);
+    if (this.#asking) clearTimeout(this.#asking.timer);
+    this.#listeners.clear();
+    this.provider.destroy();
+    this.awareness.destroy();
+    this.doc.destroy();
+  }
+
+  #listen(): void {
+    const { provider, doc, awareness } = this;
+    doc.on("update", (_update: Uint8Array, origin: unknown) => {
+      if (origin === provider) return;
+      this.#light.edited();
+      this.#askSoon();
+      this.#tell();
+    });
+    awareness.on("change", () => this.#emit("presence", null));
+    provider.on("status", ({ status }) => {
+      if (status === "connected") this.#connected();
+    });
+    provider.on("connection-close", () => this.#disconnected());
+    provider.on("sync", (isSynced: boolean) => isSynced && this.#synced());
+    provider.on("closed", (end) => this.#emit("ended", end));
+    provider.messageHandlers[BARRIER] = (_out, message) => {
+      this.#light.answered(decoding.readVarUint(message));
+      this.#tell();
+    };
+    provider.messageHandlers[REFUSAL] = (_out, message) => {
+      decoding.readVarUint(message);
+      this.#light.refused(decoding.readVarString(message));
+      this.#tell();
+    };
+    globalThis.addEventListener?.("offline", this.#offline);
+    globalThis.addEventListener?.("online", this.#awake);
+    globalThis.document?.addEventListener("visibilitychange", this.#awake);
+  }
+
+  #connected(): void {
+    this.#light.connected();
+    // who rejoins with an unchanged state would stay unseen until its next change: say it anew
+    this.awareness.setLocalState({ ...this.awareness.getLocalState() });
+    this.#tell();
+  }
+
+  #disconnected(): void {
+    this.#light.disconnected();
+    this.#tell();
+  }
+
+  #synced(): void {
+    this.#light.synced();
+    this.#askSoon();
+    if (!this.ready) {
+      this.ready = true;
+      this.#emit("ready", null);
+    }
+    this.#tell();
+  }
+
+  #askSoon(): void {
+    const now = Date.now();
+    const since = this.#asking?.since ?? now;
+    if (this.#asking) clearTimeout(this.#asking.timer);
+    const wait = Math.min(QUIET, Math.max(0, since + AT_LATEST - now));
+    this.#asking = { timer: setTimeout(() => this.#ask(), wait), since };
+  }
+
+  #ask(): void {
+    if (this.#asking) clearTimeout(this.#asking.timer);
+    this.#asking = null;
+    const number = this.#light.ask(performance.now());
+    if (number === null) return;
+    const message = encoding.createEncoder();
+    encoding.writeVarUint(message, BARRIER);
+    encoding.writeVarUint(message, number);
+    this.provider.ws?.send(encoding.toUint8Array(message) as Uint8Array<ArrayBuffer>);
+  }
+
+  /** Give up a connection on which nobody answers; the provider's own watchdog would take 30 s. */
+  #watch(): void {
+    if (this.#light.isLost(performance.now())) this.#reconnect();
+  }
+
+  readonly #offline = (): void => this.#reconnect();
+  readonly #awake = (): void => {
+    if (this.provider.wsconnected) this.#ask();
+    else this.#reconnect();
+  };
+
+  #reconnect(): void {
+    if (!this.provider.shouldConnect) return;
+    this.provider.disconnect();
+    this.provider.connect();
+  }
+
+  #tell(): void {
+    const shown = this.#light.shown;
+    const said = JSON.stringify(shown);
+    if (said === this.#told) return;
+    this.#told = said;
+    this.#emit("light", shown);
+  }
+
+  #emit<K extends keyof Events>(name: K, value: Events[K]): void {
+    for (const listener of this.#listeners.get(name) ?? []) (listener as (value: Events[K]) => void)(value);
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * A WebSocket that fetches a ticket before each attempt. y-websocket makes a new socket with the same protocols at every
+ * reconnect, and a ticket opens one connection, once. Owns the ticket between the two; must never put it into an address.
+ */
+
+import { Problem } from "./api";
+
+/** What a failed ticket request stands for on the wire: 4400-4499 end y-websocket's retries, the rest invite one. */
+export function closeCodeOf(error: unknown): { code: number; reason: string } {
+  if (!(error instanceof Problem)) return { code: 1006, reason: "" };
+  const codes: Record<number, number> = { 401: 4401, 403: 4403, 404: 4404 };
+  return { code: codes[error.status] ?? 1006, reason: error.why };
+}
+
+type Handler<E> = ((event: E) => void) | null;
+
+export interface End {
+  code: number;
+  reason: string;
+}
+
+/** As much of the WebSocket interface as y-websocket uses. */
+export class TicketSocket {
+  static readonly CONNECTING = 0;
+  static readonly OPEN = 1;
+  static readonly CLOSING = 2;
+  static readonly CLOSED = 3;
+  readonly CONNECTING = 0;
+  readonly OPEN = 1;
+  readonly CLOSING = 2;
+  readonly CLOSED = 3;
+
+  binaryType: BinaryType = "arraybuffer";
+  onopen: Handler<Event> = null;
+  onclose: Handler<End> = null;
+  onerror: Handler<Event> = null;
+  onmessage: Handler<MessageEvent> = null;
+
+  #socket: WebSocket | null = null;
+  #ended = false;
+
+  constructor(
+    private readonly url: string,
+    ticket: () => Promise<string>,
+    private readonly Socket: typeof WebSocket = WebSocket,
+  ) {
+    ticket().then(
+      (secret) => this.#open(secret),
+      (error: unknown) => this.#end(closeCodeOf(error)),
+    );
+  }
+
+  get readyState(): number {
+    if (this.#ended) return this.CLOSED;
+    return this.#socket?.readyState ?? this.CONNECTING;
+  }
+
+  send(data: Uint8Array<ArrayBuffer> | ArrayBuffer): void {
+    this.#socket?.send(data);
+  }
+
+  close(code?: number): void {
+    if (this.#socket) this.#socket.close(code);
+    else this.#end({ code: 1000, reason: "" });
+  }
+
+  #open(secret: string): void {
+    if (this.#ended) return;
+    const socket = new this.Socket(this.url, ["clew.v1", `ticket.${secret}`]);
+    socket.binaryType = this.binaryType;
+    socket.onopen = (event) => this.onopen?.(event);
+    socket.onmessage = (event) => this.onmessage?.(event);
+    socket.onerror = (event) => this.onerror?.(event);
+    socket.onclose = ({ code, reason }) => this.#end({ code, reason });
+    this.#socket = socket;
+  }
+
+  #end(end: End): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.onclose?.(end);
+  }
+}
+
+/** The class that y-websocket is given as its `WebSocketPolyfill`. */
+export function ticketSocketClass(ticket: () => Promise<string>): typeof WebSocket {
+  class Ticketed extends TicketSocket {
+    constructor(url: string) {
+      super(url, ticket);
+    }
+  }
+  return Ticketed as unknown as typeof WebSocket;
+}
