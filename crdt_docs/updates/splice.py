@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from typing import Any
 from zlib import crc32
 
 from crdt_docs.errors import Malformed
@@ -38,38 +39,26 @@ def encode_update(
 class _Strand:
     """The structs of one client, as one run of bytes with a sparse index."""
 
-    __slots__ = ("start", "end", "number", "body", "mark", "clocks", "numbers", "offsets")
+    __slots__ = ("start", "end", "number", "body", "mark", "points")
 
     def __init__(self, start: int) -> None:
         self.start = self.end = start
         self.number = 0
         self.body = bytearray()
-        self.mark = 0  # the length of body from which the next struct gets a point
-        self.clocks: list[int] = []
-        self.numbers: list[int] = []
-        self.offsets: list[int] = []
-
-    def note(self, clock: int, number: int, offset: int) -> None:
-        """Put a point into the index: the struct that starts at ``clock`` is the ``number``th, at ``offset``."""
-        self.clocks.append(clock)
-        self.numbers.append(number)
-        self.offsets.append(offset)
-        self.mark = offset + EVERY
+        self.mark = EVERY  # the first struct that starts here or later gets a point
+        self.points: list[tuple[int, int, int]] = []  # (clock, structs before, offset), in order
 
     def append(self, update: bytes, structs: list[Struct], end: int) -> None:
         """Take structs over whole; they start at ``self.end``."""
-        body = self.body
         first = structs[0][3]
         last = structs[-1][5]
-        before = len(body)
+        before = len(self.body)
         if before + last - first > self.mark:
             shift = before - first
-            number = self.number
-            for at, struct in enumerate(structs):
-                offset = struct[3] + shift
-                if offset >= self.mark:
-                    self.note(struct[0], number + at, offset)
-        body += update[first:last]
+            for number, struct in enumerate(structs, self.number):
+                if struct[3] + shift >= self.mark:
+                    self._note(struct[0], number, struct[3] + shift)
+        self.body += update[first:last]
         self.number += len(structs)
         self.end = end
 
@@ -81,7 +70,7 @@ class _Strand:
         if struct.clock < have:
             tail = cut(update, client, struct, have - struct.clock)
             if len(self.body) >= self.mark:
-                self.note(have, self.number, len(self.body))
+                self._note(have, self.number, len(self.body))
             self.body += tail
             self.number += 1
             self.end = struct.clock + struct.length
@@ -89,24 +78,31 @@ class _Strand:
         if at < len(structs):
             self.append(update, structs[at:], end)
 
-    def since(self, client: int, have: int) -> tuple[int, int, int, bytes | memoryview]:
-        """The section from exactly ``have`` on; ``self.start <= have < self.end``."""
-        at = bisect_right(self.clocks, have) - 1
-        clock, number, offset = self.clocks[at], self.numbers[at], self.offsets[at]
+    def _note(self, clock: int, number: int, offset: int) -> None:
+        self.points.append((clock, number, offset))
+        self.mark = offset + EVERY
+
+    def pieces(self, client: int, have: int) -> list[bytes | memoryview]:
+        """The section from exactly ``have`` on, where ``self.start <= have < self.end``."""
+        at = bisect_right(self.points, have, key=_clock)
+        clock, number, offset = self.points[at - 1] if at else (self.start, 0, 0)
         body = self.body
+        head = b""
         while clock < have:
             length, after = step(body, offset)
             if clock + length > have:
                 head = _cut_at(bytes(body[offset:after]), client, clock, have - clock)
-                return client, have, self.number - number, head + body[after:]
+                offset = after
+                break
             clock += length
             number += 1
             offset = after
-        return client, have, self.number - number, memoryview(body)[offset:]
+        return [varuint(self.number - number) + varuint(client) + varuint(have) + head, memoryview(body)[offset:]]
 
 
-def _clock(struct: Struct) -> int:
-    return struct[0]
+def _clock(struct: tuple[Any, ...]) -> int:
+    clock: int = struct[0]
+    return clock
 
 
 def _cut_at(body: bytes, client: int, clock: int, skip: int) -> bytes:
@@ -175,30 +171,22 @@ class Spliced:
 
     def full(self) -> bytes:
         """One update that rebuilds the document: clients from the highest down, delete ranges in normal form."""
-        return b"".join(self._pieces())
-
-    def _pieces(self) -> list[bytes | bytearray]:
-        out: list[bytes | bytearray] = [varuint(len(self._strands))]
-        for client in sorted(self._strands, reverse=True):
-            strand = self._strands[client]
-            out += (varuint(strand.number) + varuint(client) + varuint(strand.start), strand.body)
-        out.append(self._ended())
-        return out
+        return b"".join(self._pieces({}))
 
     def diff(self, have: StateVector) -> bytes:
         """What a replica at ``have`` lacks: structs cut exactly at its clocks, and the whole delete set."""
-        out: list[bytes | memoryview] = []
-        number = 0
+        return b"".join(self._pieces(have))
+
+    def _pieces(self, have: StateVector) -> list[bytes | memoryview]:
+        out: list[bytes | memoryview] = [b""]
         for client in sorted(self._strands, reverse=True):
             strand = self._strands[client]
             known = max(have.get(client, 0), strand.start)
             if known < strand.end:
-                client, clock, structs, body = strand.since(client, known)
-                out += (varuint(structs) + varuint(client) + varuint(clock), body)
-                number += 1
-        out.insert(0, varuint(number))
+                out += strand.pieces(client, known)
+        out[0] = varuint(len(out) // 2)
         out.append(self._ended())
-        return b"".join(out)
+        return out
 
     def _ended(self) -> bytes:
         if self._delete_bytes is None:
@@ -222,24 +210,25 @@ class Spliced:
 
     def dump_index(self) -> bytes:
         """The index into ``full()``, so that ``load`` need not read those bytes struct by struct."""
-        pieces = self._pieces()
+        pieces = self._pieces({})
         crc = 0
         for piece in pieces:
             crc = crc32(piece, crc)
-        out = bytearray(varuint(_INDEX_VERSION) + varuint(sum(map(len, pieces))) + varuint(crc))
-        out += varuint(len(self._strands))
+        out = bytearray()
+        for value in (_INDEX_VERSION, sum(map(len, pieces)), crc, len(self._strands)):
+            out += varuint(value)
         at = len(pieces[0])
-        for head, client in enumerate(sorted(self._strands, reverse=True)):
+        for client, head, body in zip(sorted(self._strands, reverse=True), pieces[1::2], pieces[2::2], strict=False):
             strand = self._strands[client]
-            at += len(pieces[1 + 2 * head])
-            for value in (client, strand.start, strand.end, strand.number, at, len(strand.body), len(strand.clocks)):
+            at += len(head)
+            for value in (client, strand.start, strand.end, strand.number, at, len(body), len(strand.points)):
                 out += varuint(value)
-            at += len(strand.body)
-            for points in (strand.clocks, strand.numbers, strand.offsets):
-                last = 0
-                for point in points:
-                    out += varuint(point - last)
-                    last = point
+            at += len(body)
+            last = (strand.start, 0, 0)
+            for point in strand.points:
+                for new, old in zip(point, last, strict=True):
+                    out += varuint(new - old)
+                last = point
         return bytes(out) + crc32(out).to_bytes(4, "big")
 
     @classmethod
@@ -266,20 +255,19 @@ class Spliced:
         if reader.varuint() != len(update) or reader.varuint() != crc32(update):
             raise ValueError("the index of another update")
         loaded = cls()
-        view = memoryview(update)
         _, at = read_varuint(update, 0)
         for _ in range(reader.varuint()):
             client, start, end, number, at, length, points = (reader.varuint() for _ in range(7))
             strand = loaded._strands[client] = _Strand(start)
             strand.end = end
             strand.number = number
-            strand.body += view[at : at + length]
-            for column in (strand.clocks, strand.numbers, strand.offsets):
-                last = 0
-                for _ in range(points):
-                    last += reader.varuint()
-                    column.append(last)
-            strand.mark = strand.offsets[-1] + EVERY
+            strand.body += memoryview(update)[at : at + length]
+            point = (start, 0, 0)
+            for _ in range(points):
+                point = (point[0] + reader.varuint(), point[1] + reader.varuint(), point[2] + reader.varuint())
+                strand.points.append(point)
+            if points:
+                strand.mark = point[2] + EVERY
             loaded._size += length
             at += length
         reader.finish()
