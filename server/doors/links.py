@@ -68,7 +68,7 @@ class OneTimeLinks:
     async def redeem(self, secret: str, name: str, kind: str, present: Login | None) -> Entered:
         """Burn the link and sign the browser in on a device of that name and kind.
 
-        A browser that is signed in as the same user keeps its device and gets a new login; its old one dies with this.
+        A browser that is signed in as the same user keeps its device and gets a new login; the caller ends the old one.
         Raises Unauthenticated, in the same words for used, expired and unknown links.
         """
         now = self._clock.now()
@@ -79,7 +79,6 @@ class OneTimeLinks:
         device = None
         if present is not None and present.user == user.id:
             device = await self._over.devices.get(user.id, present.device)
-            await self._over.logins.revoke(user.id, present.id)
         if device is None or device.revoked_at is not None:
             device = await self._over.devices.add(user.id, name, kind, now)
         login, cookie = await self._over.logins.issue(user.id, device.id, now)

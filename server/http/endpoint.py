@@ -30,7 +30,7 @@ Method = Literal["GET", "POST", "PATCH", "PUT", "DELETE"]
 class Input(BaseModel):
     """What a request may bring: nothing else is let in, so that no field can be assigned that is not offered."""
 
-    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Nothing(Input):

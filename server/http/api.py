@@ -1,0 +1,69 @@
+"""The API, put together: which nouns there are, and what each is given. Must never decide anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from starlette.routing import BaseRoute
+
+from server.domain.clock import Clock
+from server.doors.authentication import Authentication
+from server.doors.authority import Authority
+from server.doors.cookie import Cookies
+from server.doors.links import OneTimeLinks
+from server.doors.revocation import Revocation
+from server.http import (
+    devices,
+    entrance,
+    export,
+    members,
+    messages,
+    openapi,
+    resume,
+    sessions,
+    tasks,
+    tickets,
+    tokens,
+    working_set,
+)
+from server.http.documents import Documents
+from server.http.endpoint import Row, mount
+from server.http.reader import Reader
+from server.store.nouns import Nouns
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """Who comes in and what they may do."""
+
+    authentication: Authentication
+    authority: Authority
+    revocation: Revocation
+    links: OneTimeLinks
+    cookies: Cookies
+
+
+def table(nouns: Nouns, doors: Doors, documents: Documents, reader: Reader, clock: Clock, version: str) -> list[Row]:
+    """Every row of the API."""
+    authority, revocation = doors.authority, doors.revocation
+    rows = [
+        *sessions.routes(nouns.sessions, nouns.devices, authority, revocation, clock),
+        *tasks.routes(nouns.tasks, authority, documents, revocation, clock),
+        *members.routes(nouns.tasks, nouns.users, nouns.audit, authority, revocation, clock),
+        *messages.routes(documents, nouns.sessions, authority, clock),
+        *working_set.routes(reader, authority),
+        *resume.routes(nouns.tasks, reader, authority),
+        *export.routes(nouns.tasks, reader, authority),
+        *tickets.routes(nouns.tickets, nouns.sessions, authority, clock),
+        *tokens.routes(nouns.tokens, nouns.audit, authority, revocation, clock),
+        *devices.routes(nouns.devices, revocation),
+        *entrance.routes(doors.links, doors.authentication, doors.cookies, revocation),
+    ]
+    return [*rows, *openapi.routes(rows, version)]
+
+
+def api(
+    nouns: Nouns, doors: Doors, documents: Documents, reader: Reader, clock: Clock, version: str
+) -> list[BaseRoute]:
+    """The API's routes, for the composition root."""
+    return mount(table(nouns, doors, documents, reader, clock, version), doors.authentication)

@@ -1,0 +1,147 @@
+"""In and out: redeem a one-time link, make one for a second device, sign out, and say who one is.
+
+Must never take a secret from a URL, nor do anything for a GET that a preview or a scanner might send.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Final
+
+from pydantic import StringConstraints
+from starlette.responses import Response
+
+from server.domain.clock import iso
+from server.domain.errors import Unauthenticated
+from server.doors.authentication import Authentication
+from server.doors.authority import require_login
+from server.doors.cookie import Cookies
+from server.doors.links import OneTimeLinks, link_url
+from server.doors.revocation import Revocation
+from server.http.endpoint import Answer, Call, Endpoint, Input, Nothing, Row
+from server.http.shapes import Name
+
+
+class SignIn(Input):
+    """The key from the link's fragment, and what to call this device."""
+
+    key: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+    device: Name | None = None
+
+
+class Person(Answer):
+    """A user, by id and name."""
+
+    id: str
+    name: str
+
+
+class SignedIn(Answer):
+    """Who is signed in now, and on which device; the cookie is in the headers."""
+
+    user: Person
+    device: Person
+
+
+class Me(Answer):
+    """Who asks, and through what. ``task`` and ``role`` are the bearer's bounds."""
+
+    user: Person
+    device: str | None
+    token: str | None
+    task: str | None
+    expires_at: str | None
+
+
+class LinkMade(Answer):
+    """An address that signs one browser in, once."""
+
+    url: str
+    expires_at: str
+
+
+def routes(links: OneTimeLinks, authentication: Authentication, cookies: Cookies, revocation: Revocation) -> list[Row]:
+    """The endpoints by which people come and go."""
+
+    async def sign_in(call: Call, given: SignIn) -> Response:
+        headers = call.request.headers
+        name, kind = guess_device(headers.get("user-agent", ""))
+        present = await authentication.login(headers)
+        entered = await links.redeem(given.key, given.device or name, kind, present)
+        if present is not None:
+            await revocation.login(present)
+        answer = SignedIn(
+            user=Person(id=entered.user.id, name=entered.user.name),
+            device=Person(id=entered.device.id, name=entered.device.name),
+        )
+        response = Response(answer.model_dump_json(), 201, media_type="application/json")
+        response.headers["set-cookie"] = cookies.grant(headers, entered.secret)
+        return response
+
+    async def sign_out(call: Call, _: Nothing) -> Response:
+        require_login(call.principal)
+        login = await authentication.login(call.request.headers)
+        if login is None:
+            raise Unauthenticated
+        await revocation.login(login)
+        response = Response(status_code=204)
+        response.headers["set-cookie"] = cookies.clear(call.request.headers)
+        response.headers["clear-site-data"] = '"cache"'
+        return response
+
+    async def invite(call: Call, _: Nothing) -> LinkMade:
+        require_login(call.principal)
+        secret, expires_at = await links.issue(call.principal.user)
+        base = f"{call.request.url.scheme}://{call.request.headers['host']}"
+        return LinkMade(url=link_url(base, secret), expires_at=iso(expires_at))
+
+    async def show(call: Call, _: Nothing) -> Me:
+        who = call.principal
+        return Me(
+            user=Person(id=who.user, name=who.name),
+            device=who.device,
+            token=who.token,
+            task=who.task,
+            expires_at=iso(who.expires_at) if who.expires_at is not None else None,
+        )
+
+    return [
+        Endpoint(
+            "POST",
+            "/signin",
+            sign_in,
+            SignIn,
+            SignedIn,
+            "Redeem a one-time link; answers with the login's cookie.",
+            201,
+            ("unauthenticated",),
+            door="anyone",
+        ),
+        Endpoint("POST", "/signout", sign_out, Nothing, None, "Sign this browser out.", errors=("forbidden",)),
+        Endpoint(
+            "POST", "/links", invite, Nothing, LinkMade, "A one-time link for another device.", 201, ("forbidden",)
+        ),
+        Endpoint("GET", "/me", show, Nothing, Me, "Who you are."),
+    ]
+
+
+_BROWSERS: Final = (
+    ("Edg/", "Edge"),
+    ("OPR/", "Opera"),
+    ("Firefox/", "Firefox"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+)
+_SYSTEMS: Final = (
+    ("iPhone", "iPhone"), ("iPad", "iPad"), ("Android", "Android"), ("Windows", "Windows"), ("Mac OS X", "Mac"),
+    ("CrOS", "Chromebook"), ("Linux", "Linux"),
+)  # fmt: skip
+
+
+def guess_device(user_agent: str) -> tuple[str, str]:
+    """What to call a browser until somebody names it, and its kind: ``phone``, ``browser``, or ``script`` if none."""
+    browser = next((name for mark, name in _BROWSERS if mark in user_agent), None)
+    if browser is None:
+        return "Script", "script"
+    system = next((name for mark, name in _SYSTEMS if mark in user_agent), "unknown system")
+    return f"{browser} on {system}", "phone" if re.search(r"Mobi|Android|iPhone", user_agent) else "browser"

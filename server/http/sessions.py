@@ -1,0 +1,190 @@
+"""Sessions: start, attach, end. A new one is answered with the tasks it may be about; nothing is chosen for it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from crdt_docs.ids import DeviceId, SessionId, TaskId, is_id
+from server.domain.access import Principal
+from server.domain.candidates import Candidate, Prior, rank
+from server.domain.clock import Clock, iso
+from server.domain.errors import NotFound
+from server.domain.session import Session
+from server.doors.authority import Authority, require_account
+from server.doors.revocation import Revocation
+from server.http.endpoint import Answer, Call, Endpoint, Input, Nothing, Row
+from server.http.shapes import Name, Page, Uuid
+from server.store.devices import Devices
+from server.store.sessions import Sessions
+
+FirstMessage = Annotated[str, StringConstraints(max_length=100_000)]
+
+
+class SessionNew(Input):
+    """Who speaks, from where, and the first thing they said, if anything yet.
+
+    ``device`` is the id of one of the user's devices, or a name: then the device of that name, registered if need be.
+    """
+
+    device: Name | None = None
+    framework: Name | None = None
+    first_message: FirstMessage | None = None
+
+
+class CandidateTask(Answer):
+    """The task that a candidate is about."""
+
+    id: str
+    name: str
+
+
+class CandidateAnswer(Answer):
+    """A task that the session may be about. ``score`` is in 0..1 and only orders; ``why`` is for the user to read."""
+
+    task: CandidateTask
+    score: float
+    why: str
+
+
+class SessionBegun(Answer):
+    """The new session and at most three candidates, the best first."""
+
+    id: str
+    candidates: list[CandidateAnswer]
+
+
+class SessionChange(Input):
+    """The task to attach to, which ends the attachment to another; null to detach."""
+
+    task_id: Uuid | None
+
+
+class SessionAnswer(Answer):
+    """A session of whoever asks."""
+
+    id: str
+    device: str | None
+    framework: str | None
+    task_id: str | None
+    started_at: str
+    seen_at: str
+    ended_at: str | None
+
+
+class SessionFilter(Page):
+    """Which sessions to list."""
+
+    live: bool = Field(False, description="Only those that have not ended.")
+
+
+class SessionList(Answer):
+    """Sessions, the latest first."""
+
+    sessions: list[SessionAnswer]
+
+
+def routes(
+    sessions: Sessions, devices: Devices, authority: Authority, revocation: Revocation, clock: Clock
+) -> list[Row]:
+    """The endpoints of sessions."""
+
+    async def start(call: Call, new: SessionNew) -> SessionBegun:
+        who, now = call.principal, clock.now()
+        device = await _device(devices, who, new.device, now)
+        session = await sessions.start(who.user, device, new.framework, now)
+        priors = [
+            Prior(found.task, found.active_at or found.task.updated_at, device is not None and found.device == device)
+            for found in await sessions.unfinished(who.user)
+            if who.task in (None, found.task.id)
+        ]
+        ranked = rank(priors, now, new.first_message or "")
+        return SessionBegun(id=session.id, candidates=[_candidate(candidate) for candidate in ranked])
+
+    async def list_(call: Call, asked: SessionFilter) -> SessionList:
+        require_account(call.principal)
+        found = await sessions.of_user(call.principal.user, ended=not asked.live, limit=asked.limit)
+        return SessionList(sessions=[_answer(session) for session in found])
+
+    async def show(call: Call, _: Nothing) -> SessionAnswer:
+        return _answer(await _mine(sessions, call))
+
+    async def attach(call: Call, change: SessionChange) -> SessionAnswer:
+        session = await _mine(sessions, call)
+        task = TaskId(change.task_id) if change.task_id is not None else None
+        if task is not None:
+            await authority.role(call.principal, task)
+        attached = await sessions.attach(call.principal.user, session.id, task, clock.now())
+        if attached is None:
+            raise NotFound
+        return _answer(attached)
+
+    async def end(call: Call, _: Nothing) -> None:
+        session = await _mine(sessions, call)
+        await revocation.session(call.principal, session.id)
+
+    return [
+        Endpoint("POST", "/sessions", start, SessionNew, SessionBegun, "Start a session.", 201, ("not_found",)),
+        Endpoint("GET", "/sessions", list_, SessionFilter, SessionList, "Your sessions.", errors=("forbidden",)),
+        Endpoint("GET", "/sessions/{id}", show, Nothing, SessionAnswer, "One session.", errors=("not_found",)),
+        Endpoint(
+            "PATCH",
+            "/sessions/{id}",
+            attach,
+            SessionChange,
+            SessionAnswer,
+            "Attach a session to a task, switch it, or detach it.",
+            errors=("not_found", "conflict"),
+        ),
+        Endpoint(
+            "POST",
+            "/sessions/{id}/end",
+            end,
+            Nothing,
+            None,
+            "End a session and its connections.",
+            errors=("not_found",),
+        ),
+    ]
+
+
+async def _device(devices: Devices, who: Principal, given: str | None, now: float) -> DeviceId | None:
+    """The session's device: the one that signed in, unless another of the user's is named."""
+    if given is None:
+        return who.device
+    if is_id(given):
+        device = await devices.get(who.user, DeviceId(given))
+        if device is None or device.revoked_at is not None:
+            raise NotFound
+        return device.id
+    for device in await devices.of_user(who.user):
+        if device.name == given:
+            return device.id
+    return (await devices.add(who.user, given, "script", now)).id
+
+
+async def _mine(sessions: Sessions, call: Call) -> Session:
+    """The session in the path, if it is the user's, and not about a task that the bearer is not for."""
+    session = await sessions.get(call.principal.user, SessionId(call.ids["id"]))
+    bound = call.principal.task
+    if session is None or (bound is not None and session.task not in (None, bound)):
+        raise NotFound
+    return session
+
+
+def _candidate(candidate: Candidate) -> CandidateAnswer:
+    task = CandidateTask(id=candidate.task.id, name=candidate.task.name)
+    return CandidateAnswer(task=task, score=candidate.score, why=candidate.why)
+
+
+def _answer(session: Session) -> SessionAnswer:
+    return SessionAnswer(
+        id=session.id,
+        device=session.device,
+        framework=session.framework,
+        task_id=session.task,
+        started_at=iso(session.started_at),
+        seen_at=iso(session.seen_at),
+        ended_at=iso(session.ended_at) if session.ended_at is not None else None,
+    )

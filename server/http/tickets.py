@@ -1,0 +1,49 @@
+"""Tickets: one connection to one task, once, within seconds; fetched by the page for every attempt."""
+
+from __future__ import annotations
+
+from crdt_docs.ids import TaskId
+from server.domain.clock import Clock, iso
+from server.doors.authority import Authority
+from server.http.endpoint import Answer, Call, Endpoint, Input, Row
+from server.http.messages import session_of
+from server.http.shapes import Uuid
+from server.store.sessions import Sessions
+from server.store.tickets import Tickets
+
+
+class TicketNew(Input):
+    """The session that the connection shall belong to; without one, it is a session of its own."""
+
+    session: Uuid | None = None
+
+
+class TicketAnswer(Answer):
+    """To be offered as the subprotocol ``ticket.<ticket>`` beside ``clew.v1``."""
+
+    ticket: str
+    expires_at: str
+
+
+def routes(tickets: Tickets, sessions: Sessions, authority: Authority, clock: Clock) -> list[Row]:
+    """The endpoint of tickets."""
+
+    async def issue(call: Call, new: TicketNew) -> TicketAnswer:
+        who, task, now = call.principal, TaskId(call.ids["id"]), clock.now()
+        await authority.role(who, task)
+        session = await session_of(sessions, call, new.session, now)
+        ticket, secret = await tickets.issue(who.user, task, now, device=who.device, session=session, token=who.token)
+        return TicketAnswer(ticket=secret, expires_at=iso(ticket.expires_at))
+
+    return [
+        Endpoint(
+            "POST",
+            "/tasks/{id}/tickets",
+            issue,
+            TicketNew,
+            TicketAnswer,
+            "A ticket for one connection to the task.",
+            201,
+            ("not_found",),
+        )
+    ]
