@@ -328,10 +328,10 @@ class Admission:
         return tuple(claims)
 
     def _result(self, structs: Mapping[int, list[Struct]], deletes: list[tuple[int, list[tuple[int, int]]]]) -> Parsed:
-        if not self.is_cut:
-            return self.parsed
         if not structs and not deletes:
             return Parsed(b"", [], [])
+        if not self.is_cut:
+            return self.parsed
         update = self.parsed.update
         sections = []
         for client, found in structs.items():
