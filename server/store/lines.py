@@ -1,0 +1,103 @@
+"""What the log keeps in memory of each document: its head and where its rows are, never a payload.
+
+Owns the map from documents to row ids, built by one scan at the start, since the table has no second index. Must be
+changed only after the commit that it follows.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from crdt_docs.ids import DocName, TaskId
+from server.domain.log import DocKey
+
+_NO_IDS: Final[Sequence[int]] = ()
+
+
+class Line:
+    """One document of one generation. ``stored`` is False until its own row is in the file."""
+
+    __slots__ = ("key", "name", "generation", "head", "snapshot", "stored", "quarantined", "damage", "ids", "seqs")
+
+    def __init__(self, key: DocKey, name: DocName, generation: int = 1, *, stored: bool = False) -> None:
+        self.key = key
+        self.name = name
+        self.generation = generation
+        self.head = 0
+        self.snapshot: int | None = None
+        self.stored = stored
+        self.quarantined: str | None = None
+        self.damage: str | None = None
+        self.ids: array[int] | None = None
+        self.seqs: array[int] | None = None
+
+    def add(self, row: int, seq: int, n: int) -> None:
+        """A row with updates ``seq … seq + n - 1`` is in the file."""
+        if self.ids is None or self.seqs is None:
+            self.ids, self.seqs = array("q"), array("q")
+        self.ids.append(row)
+        self.seqs.append(seq)
+        self.head = seq + n - 1
+
+    def covered(self, seq: int) -> int:
+        """How many of its first rows hold nothing after that seq."""
+        if not self.seqs:
+            return 0
+        if seq >= self.head:
+            return len(self.seqs)
+        return max(0, bisect_right(self.seqs, seq + 1) - 1)
+
+    def drop(self, count: int) -> None:
+        """Its first rows are gone from the file."""
+        if self.ids is not None and self.seqs is not None:
+            del self.ids[:count], self.seqs[:count]
+            if not self.ids:
+                self.ids = self.seqs = None
+
+    def holding(self, after: int) -> tuple[int, ...]:
+        """The ids of the rows that hold updates after that seq; none if the row with the next one is not there."""
+        if not self.seqs or self.ids is None or after >= self.head or self.seqs[0] > after + 1:
+            return ()
+        return tuple(self.ids[bisect_left(self.seqs, after + 2) - 1 :])
+
+
+def spans(ids: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The runs of neighbouring ids, as (first, last): one statement reads or deletes each."""
+    if not ids:
+        return
+    first = last = ids[0]
+    for row in ids[1:]:
+        if row != last + 1:
+            yield first, last
+            first = row
+        last = row
+    yield first, last
+
+
+def scan(connection: sqlite3.Connection) -> tuple[dict[DocKey, Line], int, int]:
+    """Read where everything is: the current lines, and the first free row id and document key."""
+    lines: dict[DocKey, Line] = {}
+    top = 0
+    for key, task, part, generation, current, quarantined in connection.execute(
+        "SELECT id, task, part, generation, current, quarantined FROM documents"
+    ):
+        top = max(top, key)
+        if current:
+            line = Line(DocKey(key), DocName(TaskId(task), part), generation, stored=True)
+            line.quarantined = quarantined
+            lines[line.key] = line
+    for key, seq in connection.execute("SELECT doc, seq FROM snapshots"):
+        if (found := lines.get(DocKey(key))) is not None:
+            found.snapshot = found.head = seq
+    last = 0
+    for last, key, seq, n in connection.execute("SELECT id, doc, seq, n FROM updates ORDER BY id"):
+        found = lines.get(DocKey(key))
+        if found is not None and seq + n - 1 > (found.snapshot or 0):
+            if seq > found.head + 1 or (found.ids and seq != found.head + 1):
+                found.damage = found.damage or f"the updates before {seq} do not reach up to it"
+            found.add(last, seq, n)
+    return lines, last + 1, top + 1

@@ -1,0 +1,370 @@
+"""The log over SQLite, in a file of its own: ``server.domain.log.UpdateLog``.
+
+Owns ``log.db``, the heads in memory, and the order: a head moves after the commit, never before. Must never retry a
+commit that failed, nor hand out bytes that do not match their checksum.
+
+Threads: ``append``, ``replace``, ``fork``, ``quarantine`` and ``delete`` use the one writing connection; they belong on
+one thread, and a second one that calls them waits. ``open``, ``tail``, ``exists`` and ``names`` may come from any
+thread, do not wait for a commit, and see a document as of one committed head.
+
+After a failed commit the connection is closed for good (an fsync error is final for what it covered), the heads stay
+where they were, and the next write opens a new one. One reader stays open all the while: as long as somebody has the
+file open, SQLite shows nobody what a failed commit may have left in the write-ahead log, and overwrites it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
+from threading import Lock
+from typing import Self, TypeVar
+
+from crdt_docs.ids import DocName
+from server.domain.durability import Durability
+from server.domain.log import Append, Claim, CorruptLog, DocKey, LogFailed, Logged, Opened, Snapshot
+from server.store import actors, rows
+from server.store import log_writing as write
+from server.store.claims import settle
+from server.store.lines import Line, scan
+from server.store.log_file import Readers, is_passing, open_for_reading, open_for_writing
+from server.store.log_reading import Gone, read_claim, read_claims, read_logged, read_snapshot
+
+Read = TypeVar("Read")
+
+
+class _Plan:
+    """What one batch will write, worked out before anything is written."""
+
+    __slots__ = ("answers", "heads", "lines", "rows", "claims")
+
+    def __init__(self) -> None:
+        self.answers: list[int | None] = []
+        self.heads: dict[DocKey, int] = {}
+        self.lines: dict[DocKey, Line] = {}
+        self.rows: list[write.Planned] = []
+        self.claims: dict[tuple[DocKey, int], Claim] = {}
+
+
+class SqliteLog:
+    """Implements ``UpdateLog``. Use as ``with SqliteLog(path, durability) as log``."""
+
+    def __init__(self, path: Path, durability: Durability = "full") -> None:
+        self._path = path
+        self._durability = durability
+        self._writing = Lock()
+        self._looking = Lock()
+        self._connection: sqlite3.Connection | None = None
+        self._anchor: sqlite3.Connection | None = None
+        self._readers = Readers(path)
+        self._actors = actors.Actors()
+        self._lines: dict[DocKey, Line] = {}
+        self._current: dict[DocName, Line] = {}
+        self._next_row = 1
+        self._next_key = 1
+        self._unemptied = False
+        self._watchers: tuple[Callable[[DocKey, int], None], ...] = ()
+
+    def __enter__(self) -> Self:
+        """Open or make the file, and find where everything is. Raises CorruptLog, LogFailed."""
+        with self._writing:
+            try:
+                self._connection = self._connect()
+                self._anchor = open_for_reading(self._path)
+                self._anchor.execute("SELECT count(*) FROM documents").fetchone()
+            except sqlite3.Error as error:
+                self._abandon()
+                raise LogFailed(f"log.db cannot be opened ({error}).") from error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._writing:
+            self._readers.close()
+            if self._anchor is not None:
+                self._anchor.close()
+                self._anchor = None
+            self._abandon()
+
+    # Reading
+
+    def open(self, name: DocName) -> Opened:
+        """Read a document, making it if need be. Verifies checksums; raises CorruptLog."""
+        return self._read(name, lambda: self._open(name))
+
+    def exists(self, name: DocName) -> bool:
+        """Whether anything was ever logged, or a document made, under that name."""
+        with self._looking:
+            return name in self._current
+
+    def tail(self, doc: DocKey, after: int) -> list[Logged]:
+        """What was logged after that seq, in order. Empty if nothing was, or if the next one is only in a snapshot."""
+        with self._looking:
+            line = self._lines.get(doc)
+        return self._read(line.name, lambda: self._tail(doc, after)) if line is not None else []
+
+    def names(self) -> list[tuple[DocName, DocKey, int]]:
+        """Every document with its key and generation."""
+        with self._looking:
+            return [(line.name, line.key, line.generation) for line in self._current.values()]
+
+    def watch(self, heard: Callable[[DocKey, int], None]) -> Callable[[], None]:
+        """Be told, on the writing thread, of each append's document and new head; returns how to stop."""
+        self._watchers = (*self._watchers, heard)
+
+        def stop() -> None:
+            self._watchers = tuple(watcher for watcher in self._watchers if watcher is not heard)
+
+        return stop
+
+    # Writing
+
+    def append(self, batch: Sequence[Append]) -> list[int | None]:
+        """Commit the batch in one transaction, and answer each append's new head.
+
+        None for an append whose ``after`` was not the head, whose generation is over, or that makes a final claim on
+        what is finally another's: it wrote nothing, and the rest of the batch is not affected. Raises LogFailed if the
+        commit failed.
+        """
+        with self._committing() as connection:
+            plan = _Plan()
+            for append in batch:
+                plan.answers.append(self._plan(connection, plan, append))
+            fresh = self._actors.fresh()
+            new = [line for line in plan.lines.values() if not line.stored]
+            if fresh or new or plan.claims or len(plan.rows) > write.ROWS_AT_ONCE:
+                connection.execute("BEGIN IMMEDIATE")
+                actors.insert(connection, fresh)
+                for line in new:
+                    write.insert_document(connection, line)
+                for (doc, _), claim in plan.claims.items():
+                    write.insert_claim(connection, doc, claim)
+                write.insert_rows(connection, plan.rows)
+                connection.execute("COMMIT")
+            else:
+                write.insert_rows(connection, plan.rows)
+            self._publish(plan)
+        for watcher in self._watchers:
+            for doc, head in plan.heads.items():
+                watcher(doc, head)
+        return plan.answers
+
+    def replace(self, doc: DocKey, snapshot: Snapshot) -> bool:
+        """Store the snapshot and drop the rows that it covers, in one transaction. False if it is an older one.
+
+        False as well if the generation is over. Raises ValueError if it covers what was never logged.
+        """
+        with self._committing() as connection:
+            line = self._lines.get(doc)
+            if line is None or snapshot.seq < (line.snapshot or 0):
+                return False
+            if snapshot.seq > line.head:
+                raise ValueError(f"a snapshot up to {snapshot.seq} of a document whose head is {line.head}")
+            count = line.covered(snapshot.seq)
+            connection.execute("BEGIN IMMEDIATE")
+            if not line.stored:
+                write.insert_document(connection, line)
+            write.insert_snapshot(connection, doc, snapshot)
+            write.delete_rows(connection, line.ids[:count] if line.ids else ())
+            connection.execute("COMMIT")
+            with self._looking:
+                line.stored = True
+                line.snapshot = snapshot.seq
+                line.drop(count)
+            return True
+
+    def fork(self, name: DocName, snapshot: Snapshot, reason: str) -> Opened:
+        """Begin the next generation from a snapshot; the old one is kept aside, with the reason.
+
+        The fork takes a seq of its own, one past the old head, so that no seq ever names two states: go by what is
+        returned, not by ``snapshot.seq``. Claims go over; a quarantine does not.
+        """
+        with self._committing() as connection:
+            old, line = self._current.get(name), self._next_line(name)
+            line.generation = old.generation + 1 if old else 1
+            line.head = line.snapshot = max(old.head + 1 if old else 1, snapshot.seq)
+            connection.execute("BEGIN IMMEDIATE")
+            if old is not None:
+                if not old.stored:
+                    write.insert_document(connection, old)
+                write.set_aside(connection, old.key, line.key, reason)
+            write.insert_document(connection, line)
+            moved = Snapshot(line.head, snapshot.update, snapshot.state, snapshot.index)
+            write.insert_snapshot(connection, line.key, moved)
+            connection.execute("COMMIT")
+            with self._looking:
+                line.stored = True
+                if old is not None:
+                    del self._lines[old.key]
+                self._lines[line.key] = self._current[name] = line
+        return self.open(name)
+
+    def quarantine(self, doc: DocKey, reason: str | None) -> None:
+        """Mark or clear that projections of this document fail. Never stops its syncing."""
+        with self._committing() as connection:
+            line = self._lines.get(doc)
+            if line is None:
+                return
+            connection.execute("BEGIN IMMEDIATE")
+            if not line.stored:
+                write.insert_document(connection, line)
+            connection.execute("UPDATE documents SET quarantined = ? WHERE id = ?", (reason, doc))
+            connection.execute("COMMIT")
+            with self._looking:
+                line.stored = True
+                line.quarantined = reason
+
+    def delete(self, name: DocName) -> None:
+        """Remove all generations of a document, and leave no bytes of it in the file or its write-ahead log.
+
+        Raises LogFailed if a reader keeps the write-ahead log from being emptied: it is gone, but call again.
+        """
+        with self._committing() as connection:
+            keys = connection.execute("SELECT id FROM documents WHERE task = ? AND part = ?", name).fetchall()
+            if keys:
+                self._unemptied = True
+                connection.execute("BEGIN IMMEDIATE")
+                for (key,) in keys:
+                    write.delete_document(connection, key)
+                connection.execute("COMMIT")
+            with self._looking:
+                line = self._current.pop(name, None)
+                if line is not None:
+                    del self._lines[line.key]
+            if self._unemptied:
+                (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                self._unemptied = bool(busy)
+        if self._unemptied:
+            raise LogFailed("The document is removed, but its last bytes are still being read; delete it again.")
+
+    # How
+
+    def _connect(self) -> sqlite3.Connection:
+        """A new writing connection, and memory as the file has it: documents that nothing was written of are kept."""
+        connection = open_for_writing(self._path, self._durability)
+        try:
+            self._actors.restart(connection)
+            lines, next_row, next_key = scan(connection)
+        except BaseException:
+            connection.close()
+            raise
+        with self._looking:
+            empty = {key: line for key, line in self._lines.items() if not line.stored and key not in lines}
+            self._lines = {**empty, **lines}
+            self._current = {line.name: line for line in self._lines.values()}
+            self._next_row, self._next_key = next_row, max(self._next_key, next_key)
+        return connection
+
+    @contextmanager
+    def _committing(self) -> Iterator[sqlite3.Connection]:
+        """The writing connection; given up for good if anything fails on it."""
+        with self._writing:
+            try:
+                if self._connection is None:
+                    self._connection = self._connect()
+                yield self._connection
+            except (sqlite3.Error, OSError) as error:
+                self._abandon()
+                raise LogFailed(f"The server cannot store anything at the moment ({error}).") from error
+            except BaseException:
+                self._abandon()
+                raise
+
+    def _abandon(self) -> None:
+        connection, self._connection = self._connection, None
+        self._actors.forget()
+        if connection is not None:
+            with suppress(sqlite3.Error):  # it is given up either way
+                connection.close()
+
+    def _next_line(self, name: DocName) -> Line:
+        with self._looking:
+            key = DocKey(self._next_key)
+            self._next_key += 1
+        return Line(key, name)
+
+    def _plan(self, connection: sqlite3.Connection, plan: _Plan, append: Append) -> int | None:
+        doc = append.doc
+        line = self._lines.get(doc)
+        if line is None or plan.heads.get(doc, line.head) != append.after:
+            return None
+        claims = self._settle(connection, plan, append)
+        if claims is None:
+            return None
+        plan.claims.update(claims)
+        plan.lines[doc] = line
+        n = len(append.entries)
+        if n:
+            numbered = [(self._actors.number(connection, actor), at, update) for update, actor, at in append.entries]
+            data = rows.pack(numbered)
+            seq = append.after + 1
+            plan.rows.append((self._next_row + len(plan.rows), doc, seq, n, rows.checksum(doc, seq, n, data), data))
+        plan.heads[doc] = append.after + n
+        return append.after + n
+
+    def _settle(
+        self, connection: sqlite3.Connection, plan: _Plan, append: Append
+    ) -> dict[tuple[DocKey, int], Claim] | None:
+        settled: dict[tuple[DocKey, int], Claim] = {}
+        for claim in append.claims:
+            place = (append.doc, claim.client)
+            present = settled.get(place) or plan.claims.get(place) or read_claim(connection, *place)
+            stands = settle(present, claim)
+            if stands is None:
+                return None
+            if stands != present:
+                settled[place] = stands
+        return settled
+
+    def _publish(self, plan: _Plan) -> None:
+        self._actors.commit()
+        with self._looking:
+            self._next_row += len(plan.rows)
+            for line in plan.lines.values():
+                line.stored = True
+            for row, doc, seq, n, _, _ in plan.rows:
+                plan.lines[doc].add(row, seq, n)
+
+    def _read(self, name: DocName, what: Callable[[], Read]) -> Read:
+        """Read without waiting; and once more between two commits, should one have come in between."""
+        for between in (nullcontext(), self._writing):
+            with between:
+                try:
+                    return what()
+                except Gone as error:
+                    gone = error
+                except sqlite3.Error as error:
+                    if is_passing(error):
+                        raise LogFailed(f"The log cannot be read at the moment ({error}).") from error
+                    raise CorruptLog(f"Document {name}: log.db cannot be read ({error}).") from error
+        raise CorruptLog(f"Document {name}: {gone}.")
+
+    def _open(self, name: DocName) -> Opened:
+        with self._looking:
+            line = self._current.get(name)
+            if line is None:
+                line = Line(DocKey(self._next_key), name)
+                self._next_key += 1
+                self._lines[line.key] = self._current[name] = line
+            head, expected, ids = line.head, line.snapshot or 0, line.holding(line.snapshot or 0)
+        if line.damage:
+            raise Gone(line.damage)
+        with self._readers.one() as connection:
+            snapshot = read_snapshot(connection, name, line.key)
+            covered = snapshot.seq if snapshot else 0
+            if not expected <= covered <= head:
+                raise Gone(f"its snapshot reaches to {covered}, where {expected} was expected")
+            tail = read_logged(connection, name, ids, covered) if covered < head else []
+            if covered + len(tail) != head:
+                raise Gone(f"the updates {covered + 1} to {head} are not all there")
+            claims = read_claims(connection, line.key)
+        return Opened(line.key, line.generation, head, line.quarantined, snapshot, tuple(tail), claims)
+
+    def _tail(self, doc: DocKey, after: int) -> list[Logged]:
+        with self._looking:
+            line = self._lines.get(doc)
+            ids = line.holding(after) if line is not None else ()
+        if line is None or not ids:
+            return []
+        with self._readers.one() as connection:
+            return read_logged(connection, line.name, ids, after)

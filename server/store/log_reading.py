@@ -1,0 +1,85 @@
+"""What is read of one document from ``log.db``, checked row by row.
+
+Must never answer with bytes that do not match their checksum: it raises CorruptLog, which names the document.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from crdt_docs.ids import DocName
+from server.domain.access import PrincipalKey
+from server.domain.log import Actor, Claim, CorruptLog, DocKey, Logged, Snapshot
+from server.store import actors
+from server.store.lines import spans
+from server.store.rows import Framed, Row, snapshot_checksum, unpack
+
+_ROWS = "SELECT id, doc, seq, n, crc, kid, CAST(data AS BLOB) FROM updates WHERE id BETWEEN ? AND ?"
+
+_SNAPSHOT = (
+    "SELECT seq, CAST(body AS BLOB), CAST(state AS BLOB), CAST(splice AS BLOB), crc FROM snapshots WHERE doc = ?"
+)
+
+
+class Gone(Exception):
+    """What the heads name is not in the file: a commit that they have not heard of yet, or damage."""
+
+
+def read_logged(connection: sqlite3.Connection, name: DocName, ids: Sequence[int], after: int) -> list[Logged]:
+    """The updates after that seq in those rows. Raises Gone if a row is not there."""
+    found: list[Logged] = []
+    known: dict[int, Actor] = {}
+    count = 0
+    for span in spans(ids):
+        for row in map(Row._make, connection.execute(_ROWS, span)):
+            count += 1
+            for seq, entry in enumerate(_checked(name, row), row.seq):
+                if seq > after:
+                    actor = known.get(entry.actor)
+                    if actor is None:
+                        actor = known[entry.actor] = _read_actor(connection, name, entry.actor)
+                    found.append(Logged(seq, entry.update, actor, entry.at))
+    if count != len(ids):
+        raise Gone(f"{len(ids) - count} of its rows are missing")
+    return found
+
+
+def _checked(name: DocName, row: Row) -> list[Framed]:
+    try:
+        return unpack(row)
+    except ValueError as error:
+        raise CorruptLog(f"Document {name}: the row with updates {row.seq} to {row.end} {error}.") from None
+
+
+def read_snapshot(connection: sqlite3.Connection, name: DocName, doc: DocKey) -> Snapshot | None:
+    """The document's snapshot, if it has one."""
+    row = connection.execute(_SNAPSHOT, (doc,)).fetchone()
+    if row is None:
+        return None
+    if None in row or snapshot_checksum(doc, *row[:4]) != row[4]:
+        raise CorruptLog(f"Document {name}: its snapshot up to {row[0]} does not match its checksum.")
+    return Snapshot(*row[:4])
+
+
+def read_claims(connection: sqlite3.Connection, doc: DocKey) -> tuple[Claim, ...]:
+    """Who owns which client id."""
+    found = connection.execute(
+        "SELECT client, principal, provisional, composed FROM claims WHERE doc = ? ORDER BY client", (doc,)
+    )
+    return tuple(Claim(row[0], PrincipalKey(row[1]), bool(row[2]), bool(row[3])) for row in found)
+
+
+def read_claim(connection: sqlite3.Connection, doc: DocKey, client: int) -> Claim | None:
+    """Who owns that client id."""
+    row = connection.execute(
+        "SELECT principal, provisional, composed FROM claims WHERE doc = ? AND client = ?", (doc, client)
+    ).fetchone()
+    return Claim(client, PrincipalKey(row[0]), bool(row[1]), bool(row[2])) if row else None
+
+
+def _read_actor(connection: sqlite3.Connection, name: DocName, number: int) -> Actor:
+    actor = actors.read(connection, number)
+    if actor is None:
+        raise CorruptLog(f"Document {name}: actor {number} of its updates is unknown.")
+    return actor

@@ -1,0 +1,74 @@
+"""What is written to ``log.db``, statement by statement, within the caller's transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Final
+
+from server.domain.log import Claim, DocKey, Snapshot
+from server.store.lines import Line, spans
+from server.store.rows import snapshot_checksum
+
+ROWS_AT_ONCE: Final = 64
+Planned = tuple[int, DocKey, int, int, int, bytes]
+"""A row to be: id, doc, seq, n, crc, data."""
+
+_INSERT: Final = tuple(
+    "INSERT INTO updates (id, doc, seq, n, crc, data) VALUES " + ", ".join(["(?, ?, ?, ?, ?, ?)"] * count)
+    for count in range(ROWS_AT_ONCE + 1)
+)
+
+
+def insert_rows(connection: sqlite3.Connection, planned: Sequence[Planned]) -> None:
+    """Write rows of updates, up to 64 with one statement, which then is a transaction of its own."""
+    for at in range(0, len(planned), ROWS_AT_ONCE):
+        some = planned[at : at + ROWS_AT_ONCE]
+        connection.execute(_INSERT[len(some)], [value for row in some for value in row])
+
+
+def delete_rows(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
+    """Remove rows of updates."""
+    for span in spans(ids):
+        connection.execute("DELETE FROM updates WHERE id BETWEEN ? AND ?", span)
+
+
+def insert_document(connection: sqlite3.Connection, line: Line) -> None:
+    """Write a document's own row, as the current generation."""
+    connection.execute(
+        "INSERT INTO documents (id, task, part, generation, current) VALUES (?, ?, ?, ?, 1)",
+        (line.key, line.name.task, line.name.part, line.generation),
+    )
+
+
+def set_aside(connection: sqlite3.Connection, doc: DocKey, heir: DocKey, reason: str) -> None:
+    """End a generation: its rows stay, its claims go over to the heir."""
+    connection.execute("UPDATE documents SET current = 0, aside = ? WHERE id = ?", (reason, doc))
+    connection.execute(
+        "INSERT INTO claims SELECT ?, client, principal, provisional, composed FROM claims WHERE doc = ?", (heir, doc)
+    )
+
+
+def insert_claim(connection: sqlite3.Connection, doc: DocKey, claim: Claim) -> None:
+    """Write who owns a client id, over what was there."""
+    connection.execute(
+        "INSERT OR REPLACE INTO claims (doc, client, principal, provisional, composed) VALUES (?, ?, ?, ?, ?)",
+        (doc, claim.client, claim.principal, claim.provisional, claim.composed),
+    )
+
+
+def insert_snapshot(connection: sqlite3.Connection, doc: DocKey, snapshot: Snapshot) -> None:
+    """Write a document's snapshot, over what was there."""
+    crc = snapshot_checksum(doc, snapshot.seq, snapshot.update, snapshot.state, snapshot.index)
+    connection.execute(
+        "INSERT OR REPLACE INTO snapshots (doc, seq, crc, body, state, splice) VALUES (?, ?, ?, ?, ?, ?)",
+        (doc, snapshot.seq, crc, snapshot.update, snapshot.state, snapshot.index),
+    )
+
+
+def delete_document(connection: sqlite3.Connection, doc: int) -> None:
+    """Remove one generation of a document with all that hangs on it."""
+    connection.execute("DELETE FROM updates WHERE doc = ?", (doc,))
+    connection.execute("DELETE FROM snapshots WHERE doc = ?", (doc,))
+    connection.execute("DELETE FROM claims WHERE doc = ?", (doc,))
+    connection.execute("DELETE FROM documents WHERE id = ?", (doc,))

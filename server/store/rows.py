@@ -1,0 +1,79 @@
+"""How updates lie in a row of the log: one row per document and group, its entries framed, a checksum over all.
+
+Owns the frame's layout. Must never interpret an update's bytes, nor hand out any that do not match their checksum.
+
+A frame is ``actor:u32 at:f64 length:u32`` little-endian, then the update. The checksum is CRC-32 over
+``doc:u64 seq:u64 n:u32`` and the frames as they are stored, so that a row moved to another place does not pass either.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+from zlib import crc32
+
+_FRAME: Final = struct.Struct("<IdI")
+_PLACE: Final = struct.Struct("<QQI")
+_pack_frame = _FRAME.pack
+_pack_place = _PLACE.pack
+
+
+class Row(NamedTuple):
+    """A row as it is stored: ``n`` updates of one document from ``seq`` on."""
+
+    id: int
+    doc: int
+    seq: int
+    n: int
+    crc: int
+    kid: int | None
+    data: bytes
+
+    @property
+    def end(self) -> int:
+        """The seq of its last update."""
+        return self.seq + self.n - 1
+
+
+class Framed(NamedTuple):
+    """One update in a row, with its actor still as the log's small integer."""
+
+    actor: int
+    at: float
+    update: bytes
+
+
+def pack(entries: Iterable[tuple[int, float, bytes]]) -> bytes:
+    """Frame entries of (actor, at, update)."""
+    return b"".join([_pack_frame(actor, at, len(update)) + update for actor, at, update in entries])
+
+
+def checksum(doc: int, seq: int, n: int, data: bytes) -> int:
+    """The CRC-32 that belongs to a row at this place."""
+    return crc32(data, crc32(_pack_place(doc, seq, n)))
+
+
+def unpack(row: Row) -> list[Framed]:
+    """The row's entries. Raises ValueError with what is wrong, if anything is."""
+    if not isinstance(row.data, bytes) or checksum(row.doc, row.seq, row.n, row.data) != row.crc:
+        raise ValueError("does not match its checksum")
+    found, at, data, size = [], 0, row.data, len(row.data)
+    while at < size:
+        if at + _FRAME.size > size:
+            raise ValueError("ends inside a frame")
+        actor, when, length = _FRAME.unpack_from(data, at)
+        at += _FRAME.size + length
+        if at > size:
+            raise ValueError("ends inside an update")
+        found.append(Framed(actor, when, data[at - length : at]))
+    if len(found) != row.n:
+        raise ValueError(f"holds {len(found)} updates where {row.n} were written")
+    return found
+
+
+def snapshot_checksum(doc: int, seq: int, update: bytes, state: bytes, index: bytes) -> int:
+    """The CRC-32 of a snapshot: over its place, the three lengths and the three parts."""
+    crc = crc32(_pack_place(doc, seq, 0))
+    crc = crc32(struct.pack("<QQQ", len(update), len(state), len(index)), crc)
+    return crc32(index, crc32(state, crc32(update, crc)))
