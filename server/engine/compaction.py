@@ -1,0 +1,60 @@
+"""Making a new snapshot, and reading large frames: bytes alone, no engine. Runs only in workers, for it takes its time.
+
+Owns the check that a snapshot says what the log says (I3). Must never return one that it has not read back.
+"""
+
+from __future__ import annotations
+
+import marshal
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Final
+
+from crdt_docs.updates.parse import Parsed, parse
+from crdt_docs.updates.splice import Spliced
+from crdt_docs.updates.trim import trim
+
+CHUNK: Final = 2_000
+"""Structs in one piece of a parsed frame, so that the server can take breath between two of them."""
+
+
+class Unequal(Exception):
+    """Trimming changed what the document says: a bug, and the old snapshot stays."""
+
+
+def parse_frame(update: bytes) -> bytes:
+    """A frame, parsed, as ``frames`` puts it together again. Raises Malformed and TooLarge."""
+    parsed = parse(update)
+    pieces: list[tuple[int, int, int, list[bytes]]] = []
+    for client, clock, structs, end in parsed.sections:
+        plain = [tuple(struct) for struct in structs]
+        chunks = [marshal.dumps(plain[at : at + CHUNK]) for at in range(0, len(plain), CHUNK)]
+        pieces.append((client, clock, end, chunks))
+    return marshal.dumps((pieces, parsed.deletes))
+
+
+def compact(snapshot: bytes, index: bytes, tail: Sequence[bytes], finish: str | None) -> bytes:
+    """Snapshot (empty for none) and tail as one trimmed update with its splice index.
+
+    ``finish`` names ``module:function``, which makes the gate's state out of the parsed result. Returns
+    marshal((update, state, index)).
+    """
+    spliced = Spliced.load(snapshot, index) if snapshot else Spliced()
+    for update in tail:
+        spliced.add(parse(update))
+    trimmed = Spliced()
+    trimmed.add(parse(trim(spliced.full())))
+    if trimmed.state_vector != spliced.state_vector:
+        raise Unequal("trimming changed the state vector")
+    for client, ranges in spliced.deletes.items():
+        if not all(trimmed.deletes.covers(client, clock, clock + length) for clock, length in ranges):
+            raise Unequal("trimming lost a deletion")
+    update = trimmed.full()
+    state = _finisher(finish)(parse(update)) if finish else b""
+    return marshal.dumps((update, state, trimmed.dump_index()))
+
+
+def _finisher(path: str) -> Callable[[Parsed], bytes]:
+    module, _, function = path.partition(":")
+    finisher: Callable[[Parsed], bytes] = getattr(import_module(module), function)
+    return finisher

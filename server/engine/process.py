@@ -1,0 +1,102 @@
+"""One worker process, from the server's side.
+
+Owns starting, speaking to and ending it. Must never fork the server's state into it (the child is a fresh interpreter
+that inherits one socket), block the event loop, or leave a zombie.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import marshal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from server.engine.worker import REPLY, REQUEST
+
+MAX_REPLY: Final = 1 << 29
+_BOOT: Final = (
+    "import json, sys; path, fd, jobs, memory = json.loads(sys.argv[1]); sys.path[:] = path; "
+    "from server.engine.worker import main; main(fd, jobs, memory)"
+)
+
+
+class Died(Exception):
+    """The process ended, or said something that no worker says, before it answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back: a status of ``worker``, the memory the process holds in kB, and bytes."""
+
+    status: int
+    resident: int
+    data: bytes
+
+
+class WorkerProcess:
+    """Made by ``start``; after ``end`` the process is gone and waited for."""
+
+    def __init__(
+        self, child: subprocess.Popen[bytes], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self.pid = child.pid
+        self._child = child
+        self._reader = reader
+        self._writer = writer
+
+    @classmethod
+    async def start(cls, jobs: Mapping[str, str], memory: int) -> WorkerProcess:
+        """Start a fresh interpreter that knows only these jobs (name → ``module:function``)."""
+        ours, theirs = socket.socketpair()
+        try:
+            child = await asyncio.to_thread(_spawn, theirs, jobs, memory)
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        ours.setblocking(False)
+        reader, writer = await asyncio.open_connection(sock=ours, limit=1 << 22)
+        return cls(child, reader, writer)
+
+    async def ask(self, job: str, seconds: float, arguments: Sequence[Any]) -> Reply:
+        """Run one job and await its reply; one at a time. Raises Died. The caller bounds the time."""
+        try:
+            request = marshal.dumps((job, seconds, tuple(arguments)))
+            self._writer.write(REQUEST.pack(len(request)))
+            self._writer.write(request)
+            await self._writer.drain()
+            status, resident, length = REPLY.unpack(await self._reader.readexactly(REPLY.size))
+            if length > MAX_REPLY:
+                raise Died("the reply is too large")
+            return Reply(status, resident, await self._reader.readexactly(length))
+        except (OSError, EOFError) as error:
+            raise Died(str(error)) from None
+
+    async def end(self) -> int:
+        """Kill it if it still runs, and wait for it. Returns its exit status, negative for a signal."""
+        self._writer.close()
+        if self._child.poll() is None:
+            self._child.kill()
+        return await asyncio.to_thread(self._child.wait)
+
+
+def _spawn(theirs: socket.socket, jobs: Mapping[str, str], memory: int) -> subprocess.Popen[bytes]:
+    root = str(Path(__file__).resolve().parents[2])
+    path = [root, *(entry for entry in sys.path if entry not in ("", root))]
+    boot = json.dumps([path, theirs.fileno(), dict(jobs), memory])
+    return subprocess.Popen(
+        [sys.executable, "-I", "-c", _BOOT, boot],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,  # a native panic prints what it was about, which may be people's words
+        pass_fds=(theirs.fileno(),),
+        start_new_session=True,
+        cwd="/",
+    )

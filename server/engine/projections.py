@@ -1,0 +1,55 @@
+"""What the engine reads out of a document. Runs only in workers: applying and reading may crash, hang or panic.
+
+Owns the one ``apply_update`` of the server. Must never write, nor be imported by the serving process.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pycrdt import Doc
+
+from crdt_docs.contents import Contents, read_contents
+from crdt_docs.markdown import write_markdown
+from crdt_docs.richtext import plain_text
+from server.engine.docx import write_docx
+from server.engine.report import task_report
+
+
+def project(update: bytes) -> bytes:
+    """The working set as JSON, see ``crdt_docs.working_set.read``."""
+    return json.dumps(_contents(update).as_dict(), ensure_ascii=False, allow_nan=False).encode()
+
+
+def export(update: bytes, kind: str, title: str) -> bytes:
+    """The working set as a file of ``kind``: ``md``, ``docx`` or ``json``. ``title`` heads it, being SQL's name."""
+    contents = _contents(update)
+    if kind == "md":
+        return write_markdown(task_report(contents, title)).encode()
+    if kind == "docx":
+        return write_docx(task_report(contents, title))
+    if kind == "json":
+        data = {"name": title, **contents.as_dict()}
+        return json.dumps(data, ensure_ascii=False, allow_nan=False, indent=2).encode()
+    raise ValueError(f"no export of kind {kind}")
+
+
+def search_text(update: bytes) -> bytes:
+    """All words of the working set, one entry or block per line, as UTF-8."""
+    contents = _contents(update)
+    lines = [contents.meta["goal"]]
+    for document in contents.documents:
+        lines += [document.title, plain_text(document.body)]
+    for items in (contents.constraints, contents.decisions, contents.questions, contents.outputs, contents.messages):
+        for item in items:
+            lines.append(item["text"])
+            lines += [answer["text"] for answer in item.get("answers", ())]
+            lines.append(item.get("markdown", ""))
+    return "\n".join(line for line in lines if line).encode()
+
+
+def _contents(update: bytes) -> Contents:
+    doc: Doc[Any] = Doc()
+    doc.apply_update(update)
+    return read_contents(doc)
