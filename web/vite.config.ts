@@ -12,5 +12,5 @@ export default defineConfig({
       "/sync": { target: `ws://${server}`, ws: true },
     },
   },
-  test: { include: ["tests/**/*.test.ts"], environment: "happy-dom" },
+  test: { include: ["tests/**/*.test.ts"] },
 });

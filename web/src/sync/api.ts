@@ -32,12 +32,12 @@ export class Api {
   ) {}
 
   /** Trade the one-time key of a sign-in link for this browser's cookie. */
-  async signIn(key: string, device: string): Promise<void> {
-    await this.ask("POST", "/signin", { key, device });
+  async signIn(key: string): Promise<void> {
+    await this.ask("POST", "/signin", { key });
   }
 
   async me(): Promise<Person> {
-    return await this.ask<Person>("GET", "/me");
+    return (await this.ask<{ user: Person }>("GET", "/me")).user;
   }
 
   async tasks(): Promise<Task[]> {

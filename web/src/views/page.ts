@@ -75,7 +75,7 @@ export class Page extends PageElement {
     const key = this.#takeKey();
     let why = "";
     try {
-      if (key) await this.#api.signIn(key, deviceName());
+      if (key) await this.#api.signIn(key);
     } catch (error) {
       if (!(error instanceof Problem) || error.status === 0) return this.#fail(error);
       // the link may be spent because this very browser has used it: then it is signed in all the same
@@ -120,13 +120,6 @@ export class Page extends PageElement {
     scrollTo(0, 0);
     void this.updateComplete.then(() => this.querySelector<HTMLElement>("a, h1, input")?.focus({ preventScroll: true }));
   }
-}
-
-/** What this browser is called in the list of devices. */
-export function deviceName(agent = navigator.userAgent): string {
-  const kind = /iPhone|Android.*Mobile/.test(agent) ? "Phone" : /iPad|Android/.test(agent) ? "Tablet" : "Computer";
-  const browser = /Firefox/.test(agent) ? "Firefox" : /Edg\//.test(agent) ? "Edge" : /Chrom/.test(agent) ? "Chrome" : /Safari/.test(agent) ? "Safari" : "browser";
-  return `${kind}, ${browser}`;
 }
 
 customElements.define("clew-page", Page);
