@@ -8,19 +8,20 @@ from server.domain.errors import Unavailable
 
 
 class Verdict(Enum):
-    """Why a job has no result. The first four speak of the document, the last two of the moment."""
+    """Why a job has no result. The first four speak of the document, the others of the moment."""
 
     CRASHED = "the engine crashed on this document"
     HUNG = "the engine did not come back in time"
     OUTGREW = "the engine ran out of its memory"
     REFUSED = "the engine cannot read this document"
+    STARVED = "the machine had no time for this document"
     BUSY = "the engine has too much to do"
     CLOSED = "the engine is shutting down"
 
     @property
     def quarantine(self) -> bool:
         """Whether the document is to be marked: its projections fail until it changes, its syncing goes on."""
-        return self not in (Verdict.BUSY, Verdict.CLOSED)
+        return self in (Verdict.CRASHED, Verdict.HUNG, Verdict.OUTGREW, Verdict.REFUSED)
 
 
 class EngineFailed(Unavailable):

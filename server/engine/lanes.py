@@ -7,6 +7,7 @@ cost more than its own request: a worker that crashes, hangs or outgrows its mem
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -26,8 +27,11 @@ BYTES_PER_SECOND: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a worker may use. ``seconds`` is for a small job; ``memory`` is address space in bytes; ``waiting`` is
-    how many jobs may queue in one lane."""
+    """What a worker may use.
+
+    ``seconds`` is CPU time for a small job, ``memory`` address space in bytes, ``waiting`` how many jobs may queue in
+    one lane.
+    """
 
     seconds: float = 10.0
     memory: int = 3 << 29
@@ -109,10 +113,9 @@ class _Seat:
             self.done = 0
         return self._process
 
-    async def leave(self) -> None:
+    async def leave(self) -> int:
         process, self._process = self._process, None
-        if process is not None:
-            await process.end()
+        return 0 if process is None else await process.end()
 
     async def attend(self, job: _Job) -> Reply:
         """Run a job, once more in a fresh process if the first died of it."""
@@ -125,20 +128,28 @@ class _Seat:
             except OSError as error:
                 raise EngineFailed(Verdict.BUSY, f"no worker could be started: {error}") from error
             try:
-                reply = await asyncio.wait_for(process.ask(job.name, job.seconds, job.arguments), job.seconds)
+                patience = job.seconds * worker.PATIENCE
+                reply = await asyncio.wait_for(process.ask(job.name, job.seconds, job.arguments), patience)
             except TimeoutError:
-                verdict, detail = Verdict.HUNG, f"over {job.seconds:.1f} s"
-            except Died as died:
-                verdict, detail = Verdict.CRASHED, str(died)
+                verdict, detail = Verdict.STARVED, f"over {patience:.1f} s by the clock"
+                await self._replace()
+            except Died:
+                status = await self._replace()
+                verdict = Verdict.HUNG if status == -signal.SIGPROF else Verdict.CRASHED
+                detail = f"exit status {status}"
             else:
                 if reply.status != worker.BROKEN:
                     await self._rest(reply)
                     return reply
                 detail = reply.data.decode()
                 verdict = Verdict.OUTGREW if detail.startswith("MemoryError") else Verdict.CRASHED
-            self.lane.replaced += 1
-            await self.leave()
+                await self._replace()
         raise EngineFailed(verdict, detail)
+
+    async def _replace(self) -> int:
+        """End the process before its time; the next one starts when it is needed."""
+        self.lane.replaced += 1
+        return await self.leave()
 
     def _closing(self) -> bool:
         return self.lane._closed

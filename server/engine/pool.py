@@ -171,9 +171,14 @@ class Engine:
             sections.append(Section(client, clock, structs, end))
         return Parsed(update, sections, deletes)
 
-    async def compact(self, snapshot: bytes, tail: Sequence[bytes], index: bytes = b"") -> Compacted:
-        """Snapshot and tail as one trimmed, verified update. ``index`` is the snapshot's, and only saves time."""
-        made = await self.run("compact", "compact", snapshot, index, list(tail), self._finish)
+    async def compact(
+        self, snapshot: bytes, tail: Sequence[bytes], index: bytes = b"", finish: str | None = None
+    ) -> Compacted:
+        """Snapshot and tail as one trimmed, verified update. ``index`` is the snapshot's, and only saves time.
+
+        ``finish`` is another function than the engine's own, for documents of another kind.
+        """
+        made = await self.run("compact", "compact", snapshot, index, list(tail), finish or self._finish)
         return Compacted(*marshal.loads(made))
 
     def forget(self, document: Hashable) -> None:

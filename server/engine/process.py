@@ -81,9 +81,9 @@ class WorkerProcess:
 
     async def end(self) -> int:
         """Kill it if it still runs, and wait for it. Returns its exit status, negative for a signal."""
-        self._writer.close()
-        if self._child.poll() is None:
+        if not self._reader.at_eof():
             self._child.kill()
+        self._writer.close()
         return await asyncio.to_thread(self._child.wait)
 
 

@@ -13,7 +13,6 @@ from pycrdt import Doc
 from crdt_docs.contents import Contents, read_contents
 from crdt_docs.markdown import write_markdown
 from crdt_docs.richtext import plain_text
-from server.engine.docx import write_docx
 from server.engine.report import task_report
 
 
@@ -28,6 +27,8 @@ def export(update: bytes, kind: str, title: str) -> bytes:
     if kind == "md":
         return write_markdown(task_report(contents, title)).encode()
     if kind == "docx":
+        from server.engine.docx import write_docx  # a quarter of a second to load, and seldom asked for
+
         return write_docx(task_report(contents, title))
     if kind == "json":
         data = {"name": title, **contents.as_dict()}

@@ -36,8 +36,10 @@ REFUSED: Final = 3
 BROKEN: Final = 4
 """Memory ran out or native code panicked: this process ends."""
 
+PATIENCE: Final = 6
+"""How many times its CPU time a job may take by the clock on the wall, before the server ends it."""
 GRACE: Final = 3
-"""Seconds after a job's time at which the kernel ends a worker that the server did not end."""
+"""Seconds after that at which the kernel ends a worker that the server did not end."""
 MAX_WHY: Final = 300
 
 Job = Callable[..., bytes]
@@ -65,6 +67,7 @@ def _limit(memory: int) -> None:
     os.nice(10)
     signal.signal(signal.SIGIO, signal.SIG_DFL)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     sys.dont_write_bytecode = True
@@ -92,7 +95,8 @@ def _receive(pipe: socket.socket, size: int) -> bytes | None:
 def _attend(pipe: socket.socket, known: dict[str, Job], jobs: Mapping[str, str], request: bytes) -> tuple[int, bytes]:
     name, seconds, arguments = marshal.loads(request)
     flags = fcntl.fcntl(pipe, fcntl.F_GETFL)
-    signal.setitimer(signal.ITIMER_REAL, seconds + GRACE)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds * PATIENCE + GRACE)
     fcntl.fcntl(pipe, fcntl.F_SETFL, flags | os.O_ASYNC)
     try:
         if name not in known:
@@ -101,6 +105,7 @@ def _attend(pipe: socket.socket, known: dict[str, Job], jobs: Mapping[str, str],
     finally:
         fcntl.fcntl(pipe, fcntl.F_SETFL, flags)
         signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def _find(path: str) -> Job:
