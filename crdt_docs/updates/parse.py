@@ -196,7 +196,7 @@ def _parse(b: bytes) -> Parsed:
         structs, end, p = _parse_structs(b, p, length, clock, clients)
         if structs:
             sections.append(_new(Section, (client, clock, structs, end)))
-    deletes, p = _parse_deletes(b, p)
+    deletes, p = parse_deletes(b, p)
     if p != len(b):
         raise Malformed("trailing bytes")
     return _new(Parsed, (b, sections, deletes))
@@ -310,7 +310,8 @@ def _parse_content(b: bytes, p: int, ref: int) -> tuple[int, Any, int]:
     raise Malformed(f"unknown content {ref}")
 
 
-def _parse_deletes(b: bytes, p: int) -> tuple[list[tuple[int, list[tuple[int, int]]]], int]:
+def parse_deletes(b: bytes, p: int = 0) -> tuple[list[tuple[int, list[tuple[int, int]]]], int]:
+    """The delete ranges at ``p`` and where they end. Raises Malformed, TooLarge, and IndexError where the bytes end."""
     deletes: list[tuple[int, list[tuple[int, int]]]] = []
     number, p = read_count(b, p)
     for _ in range(number):
@@ -318,8 +319,14 @@ def _parse_deletes(b: bytes, p: int) -> tuple[list[tuple[int, list[tuple[int, in
         length, p = read_count(b, p)
         ranges = []
         for _ in range(length):
-            clock, p = read_varuint(b, p)
-            length, p = read_varuint(b, p)
+            clock = b[p]
+            p += 1
+            if clock > 127:
+                clock, p = read_varuint(b, p - 1)
+            length = b[p]
+            p += 1
+            if length > 127:
+                length, p = read_varuint(b, p - 1)
             if length == 0:
                 raise Malformed("zero-length delete")
             if clock + length > MAX_CLOCK:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from crdt_docs.errors import Malformed, TooLarge
 from crdt_docs.lib0 import Reader, varuint
-from crdt_docs.updates.parse import MAX_CLOCK
+from crdt_docs.updates.parse import MAX_CLOCK, parse_deletes
 
 StateVector = dict[int, int]
 """Client id to the first clock that is not known."""
@@ -149,20 +149,13 @@ class DeleteSet:
     @classmethod
     def decode(cls, data: bytes) -> DeleteSet:
         """Read the bytes that end an update, in any order and overlap. Raises Malformed or TooLarge."""
-        reader = Reader(data)
-        deletes = cls()
-        for _ in range(_count(reader)):
-            client = reader.varuint()
-            for _ in range(_count(reader)):
-                clock = reader.varuint()
-                length = reader.varuint()
-                if length == 0:
-                    raise Malformed("zero-length delete")
-                if clock + length > MAX_CLOCK:
-                    raise TooLarge("clock over 32 bits")
-                deletes.add(client, clock, clock + length)
-        reader.finish()
-        return deletes
+        try:
+            deletes, end = parse_deletes(data)
+        except IndexError:
+            raise Malformed("delete set cut short") from None
+        if end != len(data):
+            raise Malformed("trailing bytes")
+        return cls(deletes)
 
 
 def encode_deletes(deletes: Iterable[tuple[int, list[tuple[int, int]]]]) -> bytes:
@@ -175,17 +168,13 @@ def encode_deletes(deletes: Iterable[tuple[int, list[tuple[int, int]]]]) -> byte
         number += 1
         out += varuint(client)
         out += varuint(len(ranges))
-        for pair in ranges:
-            for value in pair:
-                while value > 127:
-                    out.append(value & 127 | 128)
-                    value >>= 7
-                out.append(value)
+        for clock, length in ranges:
+            while clock > 127:
+                out.append(clock & 127 | 128)
+                clock >>= 7
+            out.append(clock)
+            while length > 127:
+                out.append(length & 127 | 128)
+                length >>= 7
+            out.append(length)
     return varuint(number) + bytes(out)
-
-
-def _count(reader: Reader) -> int:
-    number = reader.varuint()
-    if number > (len(reader.data) - reader.at) // 2:
-        raise Malformed("count exceeds the bytes")
-    return number
