@@ -91,16 +91,18 @@ class Authentication:
             return await self._by_bearer(secret)
         raise Unauthenticated
 
-    async def renew(self, ticket: str, principal: Principal, task: TaskId) -> Principal:
-        """The principal of a connection to the task with its lease begun anew, by a fresh ticket of the same session.
+    async def renew(self, ticket: str, held: Principal) -> Principal:
+        """The principal of a ticket connection with its lease begun anew, by a fresh ticket of the same session.
 
-        Raises Unauthenticated, also if the ticket is somebody else's or another device's.
+        Raises Unauthenticated, also if the ticket is somebody else's, another device's or for another task.
         """
-        fresh = await self._by_ticket(ticket.removeprefix("ticket."), task)
-        same = (fresh.user, fresh.device, fresh.token) == (principal.user, principal.device, principal.token)
-        if not same or fresh.session not in (None, principal.session):
+        if held.task is None:
             raise Unauthenticated
-        return replace(fresh, session=principal.session)
+        fresh = await self._by_ticket(ticket.removeprefix("ticket."), held.task)
+        same = (fresh.user, fresh.device, fresh.token) == (held.user, held.device, held.token)
+        if not same or fresh.session not in (None, held.session):
+            raise Unauthenticated
+        return replace(fresh, session=held.session)
 
     async def _by_ticket(self, secret: str, task: TaskId) -> Principal:
         now, since = self._clock.now(), self._clock.monotonic()

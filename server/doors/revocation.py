@@ -37,7 +37,7 @@ class Live(Protocol):
         """End every connection that matches, and hold the revocation against what is on its way in."""
         ...
 
-    def change_role(self, task: TaskId, user: UserId, role: Role) -> None:
+    async def change_role(self, task: TaskId, user: UserId, role: Role) -> None:
         """Apply a member's new role to their live connections."""
         ...
 
@@ -117,7 +117,7 @@ class Revocation:
         if changed is None:
             raise NotFound
         self._authority.forget(task, user)
-        self._live.change_role(task, user, role)
+        await self._live.change_role(task, user, role)
         await self._note("member.changed", by, user, task=task)
         return changed
 

@@ -23,7 +23,8 @@ class Faulty(Invalid):
 def faulty(error: ValidationError, place: str) -> Faulty:
     """Turn pydantic's findings into faults, without the values that were found."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
-    return Faulty([Fault(at=".".join([place, *map(str, one["loc"])]), why=one["msg"]) for one in found[:20]])
+    faults = [(".".join([place, *map(str, one["loc"])]), one["msg"]) for one in found[:20]]
+    return Faulty([Fault(at=at, why=why.removeprefix("Value error, ")) for at, why in faults])
 
 
 def respond(error: ClewError, *, status: int | None = None, headers: Mapping[str, str] | None = None) -> Response:

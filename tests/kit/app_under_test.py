@@ -1,0 +1,245 @@
+"""The HTTP side of the server over real stores, rooms and engine, asked in the process.
+
+Owns a composition small enough for tests of the API. Must use the real parts; only time is ours.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import anyio
+from kit.clock import FakeClock
+from starlette.applications import Starlette
+from starlette.routing import BaseRoute, WebSocketRoute
+from starlette.types import ASGIApp, Message
+
+from crdt_docs.ids import Part, TaskId, UserId
+from crdt_docs.schema import MARKS, NODES, PART_ROOTS
+from crdt_docs.updates.parse import Parsed, parse
+from crdt_docs.updates.splice import Spliced
+from crdt_docs.updates.trim import trim
+from server.domain.access import Role
+from server.domain.errors import Unavailable
+from server.doors.authentication import Authentication, Keyring
+from server.doors.authority import Authority
+from server.doors.cookie import Cookies
+from server.doors.links import OneTimeLinks, Threshold
+from server.doors.origin import Hosts, OriginGate
+from server.doors.revocation import Revocable, Revocation
+from server.engine.pool import Engine
+from server.http import health, web
+from server.http.api import Doors, table
+from server.http.endpoint import PREFIX, Row, mount
+from server.http.headers import Guarded
+from server.http.reader import Reader
+from server.rooms.gate import Gate
+from server.rooms.lanes import ThreadLane
+from server.rooms.registry import Compacted, Rooms
+from server.rooms.verdict import Shape
+from server.store.log import SqliteLog
+from server.store.nouns import Nouns, open_nouns
+from server.sync.endpoint import SyncEndpoint
+from server.sync.presences import Presences
+
+HOST = "localhost:8484"
+ORIGIN = f"http://{HOST}"
+SHAPES: dict[Part, Shape] = {
+    part: Shape(roots, frozenset(NODES), frozenset(MARKS)) for part, roots in PART_ROOTS.items()
+}
+
+
+class Inline:
+    """The rooms' worker jobs, done here: what they do elsewhere is not what these tests are about."""
+
+    async def parse(self, update: bytes) -> Parsed:
+        return parse(update)
+
+    async def compact(self, part: Part, update: bytes) -> Compacted:
+        document = Spliced.load(trim(update))
+        gate = Gate(SHAPES[part])
+        gate.restore(parse(document.full()))
+        return Compacted(document.full(), document.dump_index(), gate.dump())
+
+
+@dataclass
+class Answered:
+    """A response. ``json`` reads its body."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def code(self) -> str:
+        assert self.headers["content-type"] == "application/problem+json", self.body
+        code: str = self.json["code"]
+        return code
+
+
+@dataclass
+class Browser:
+    """Someone who asks: a signed-in page, a script with a bearer, or nobody."""
+
+    app: ASGIApp
+    headers: dict[str, str] = field(default_factory=dict)
+    user: UserId = UserId("")
+    device: str = ""
+
+    async def ask(self, method: str, path: str, body: object = None, **extra: str | None) -> Answered:
+        """One request below the API's prefix, or at the root if the path begins with ``//``.
+
+        ``body`` is sent as JSON, bytes as they are; ``extra`` are headers, None takes one away.
+        """
+        whole = path[1:] if path.startswith("//") else PREFIX + path
+        given = {"host": HOST, **self.headers}
+        content = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+        if content:
+            given["content-type"] = "application/json"
+        for name, value in extra.items():
+            given.pop(key := name.replace("_", "-"), None)
+            if value is not None:
+                given[key] = value
+        return await call(self.app, method, whole, given, content)
+
+    async def get(self, path: str, **extra: str | None) -> Answered:
+        return await self.ask("GET", path, **extra)
+
+    async def post(self, path: str, body: object = None, **extra: str | None) -> Answered:
+        return await self.ask("POST", path, body, **extra)
+
+    async def patch(self, path: str, body: object = None, **extra: str | None) -> Answered:
+        return await self.ask("PATCH", path, body, **extra)
+
+    async def delete(self, path: str, **extra: str | None) -> Answered:
+        return await self.ask("DELETE", path, **extra)
+
+    async def new_task(self, name: str = "Acme contract revision") -> TaskId:
+        made = await self.post("/tasks", {"name": name})
+        assert made.status == 201, made.body
+        return TaskId(made.json["id"])
+
+
+async def call(app: ASGIApp, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Answered:
+    """One request, straight into the application."""
+    path, _, query = target.partition("?")
+    scope = {
+        "type": "http", "http_version": "1.1", "asgi": {"version": "3.0"}, "scheme": "http", "method": method,
+        "path": unquote(path), "raw_path": path.encode(), "query_string": query.encode(), "root_path": "",
+        "headers": [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()],
+        "client": ("127.0.0.1", 50000), "server": ("127.0.0.1", 8484),
+    }  # fmt: skip
+    sent: list[Message] = []
+    waiting = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> Message:
+        if waiting:
+            return waiting.pop()
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await app(scope, receive, send)
+    pairs = [(name.decode().lower(), value.decode("latin-1")) for name, value in sent[0]["headers"]]
+    return Answered(sent[0]["status"], dict(pairs), b"".join(message.get("body", b"") for message in sent[1:]))
+
+
+@dataclass
+class AppUnderTest:
+    """All parts, and ways to be somebody."""
+
+    app: ASGIApp
+    rows: list[Row]
+    nouns: Nouns
+    rooms: Rooms
+    doors: Doors
+    clock: FakeClock
+    tally: Counter[tuple[str, int]]
+    trouble: list[str]
+
+    @property
+    def nobody(self) -> Browser:
+        return Browser(self.app)
+
+    async def sign_in(self, name: str = "owner", device: str = "laptop") -> Browser:
+        """A page of ours in a browser that redeemed a link for that user."""
+        key = await self.doors.links.issue_by_name(name)
+        browser = Browser(self.app, {"origin": ORIGIN})
+        answer = await browser.post("/signin", {"key": key, "device": device})
+        assert answer.status == 201, answer.body
+        browser.headers["cookie"] = answer.headers["set-cookie"].partition(";")[0]
+        browser.user = UserId(answer.json["user"]["id"])
+        browser.device = answer.json["device"]["id"]
+        return browser
+
+    async def with_bearer(
+        self, who: Browser, role: Role = Role.OWNER, task: TaskId | None = None, life: float = 3600.0
+    ) -> tuple[Browser, str]:
+        """A script of that user's, and its token's id."""
+        now = self.clock.now()
+        token, secret = await self.nouns.tokens.issue(who.user, role=role, at=now, expires_at=now + life, task=task)
+        return self.holding(secret, who.user), token.id
+
+    def holding(self, secret: str, user: UserId | None = None) -> Browser:
+        """Whoever has that bearer."""
+        return Browser(self.app, {"authorization": f"Bearer {secret}"}, user or UserId(""))
+
+
+def wrap(routes: list[BaseRoute], tally: Counter[tuple[str, int]], hosts: Hosts) -> ASGIApp:
+    """The middlewares in their order: counted, guarded, judged."""
+    return health.Requests(Guarded(OriginGate(Starlette(routes=routes), hosts)), tally)
+
+
+@asynccontextmanager
+async def app_under_test(folder: Path, static: Path | None = None) -> AsyncIterator[AppUnderTest]:
+    """Everything over a fresh folder."""
+    clock = FakeClock()
+    async with (
+        open_nouns(folder) as nouns,
+        ThreadLane("write") as write,
+        ThreadLane("read") as read,
+        Engine(workers={"read": 1}) as engine,
+    ):
+        with SqliteLog(folder / "log.db", "process") as log:
+            async with Rooms(log, Inline(), clock, SHAPES, write=write, read=read) as rooms:
+                yield compose(nouns, rooms, engine, clock, static)
+
+
+def compose(nouns: Nouns, rooms: Rooms, engine: Engine, clock: FakeClock, static: Path | None) -> AppUnderTest:
+    """Put the parts together."""
+    cookies = Cookies(secure=False)
+    keyring = Keyring(nouns.users, nouns.logins, nouns.tokens, nouns.tickets)
+    authentication = Authentication(keyring, cookies, clock)
+    authority = Authority(nouns.tasks)
+    revocable = Revocable(nouns.devices, nouns.sessions, nouns.tasks, nouns.tokens, nouns.logins, nouns.audit)
+    revocation = Revocation(revocable, authority, rooms, clock)
+    threshold = Threshold(nouns.users, nouns.devices, nouns.links, nouns.logins, nouns.audit)
+    doors = Doors(authentication, authority, revocation, OneTimeLinks(threshold, clock), cookies)
+    rows = table(nouns, doors, rooms, Reader(rooms, engine), clock, "0.1.0")
+    tally: Counter[tuple[str, int]] = Counter()
+    trouble: list[str] = []
+
+    async def check() -> None:
+        if trouble:
+            raise Unavailable(trouble[0])
+
+    sync = SyncEndpoint(rooms, authentication, authority, Presences(nouns.sessions, clock))
+    routes = [
+        *health.routes(check, lambda: {"clew_rooms_open": len(rooms.live())}, tally),
+        *mount(rows, authentication),
+        WebSocketRoute("/sync/{name:path}", sync.serve),
+        *(web.routes(static) if static else web.routes()),
+    ]
+    return AppUnderTest(wrap(routes, tally, Hosts()), rows, nouns, rooms, doors, clock, tally, trouble)
