@@ -67,7 +67,7 @@ class SyncEndpoint:
     authority: Authority
     presences: Presences
 
-    async def __call__(self, socket: WebSocket) -> None:
+    async def serve(self, socket: WebSocket) -> None:
         """Serve one socket to its end."""
         offered = socket.scope.get("subprotocols", [])
         await socket.accept(subprotocol=SUBPROTOCOL if SUBPROTOCOL in offered else None)
@@ -80,7 +80,7 @@ class SyncEndpoint:
             return
         transport.connection = connection
         try:
-            await self._serve(socket, connection, transport)
+            await self._pass(socket, connection, transport)
         finally:
             connection.leave()
             await self.presences.depart(connection.principal, name.task)
@@ -103,7 +103,7 @@ class SyncEndpoint:
         connection.renew = renew
         return connection, name
 
-    async def _serve(self, socket: WebSocket, connection: Connection, transport: SocketTransport) -> None:
+    async def _pass(self, socket: WebSocket, connection: Connection, transport: SocketTransport) -> None:
         async with asyncio.TaskGroup() as tasks:
             pump = tasks.create_task(transport.pump())
             try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from pycrdt import Array, Doc, Map, Text, XmlElement, XmlFragment, XmlText
 
@@ -18,8 +20,11 @@ WEI = PrincipalKey("user:wei")
 SHAPE = Shape({"messages": MAP_TYPE, "meta": MAP_TYPE}, frozenset({"paragraph"}), frozenset({"bold"}))
 
 
+Replica = Doc[Any]
+
+
 def text_updates(words: list[str], client: int = 7) -> list[bytes]:
-    doc = Doc(client_id=client)
+    doc = Replica(client_id=client)
     doc["t"] = text = Text()
     out: list[bytes] = []
     subscription = doc.observe(lambda event: out.append(event.update))
@@ -99,7 +104,7 @@ def test_a_skip_cuts_a_step2_and_makes_a_gap_of_an_update() -> None:
 
 
 def test_sections_that_need_each_other_in_turn_are_resolved_in_dependency_order() -> None:
-    a, b = Doc(client_id=1), Doc(client_id=2)
+    a, b = Replica(client_id=1), Replica(client_id=2)
     a["t"], b["t"] = Text(), Text()
     for _ in range(3):
         a.get("t", type=Text).insert(0, "a")
@@ -190,8 +195,9 @@ def test_text_typed_into_an_unpinned_root_of_any_kind_is_admitted() -> None:
 
 
 def body_of(node: str, marks: dict[str, object]) -> bytes:
-    doc = Doc(client_id=3)
-    doc["messages"] = root = Map()
+    doc = Replica(client_id=3)
+    root: Map[Any] = Map()
+    doc["messages"] = root
     root["m"] = fragment = XmlFragment()
     element = fragment.children.append(XmlElement(node))
     element.children.append(XmlText("hello")).format(0, 3, marks)
@@ -215,14 +221,15 @@ def test_a_parent_that_is_no_shared_type_is_refused() -> None:
 
 
 def test_typing_into_what_somebody_deleted_is_honest() -> None:
-    doc = Doc(client_id=1)
-    doc["messages"] = root = Map()
+    doc = Replica(client_id=1)
+    root: Map[Any] = Map()
+    doc["messages"] = root
     root["m"] = fragment = XmlFragment()
     element = fragment.children.append(XmlElement("paragraph"))
     inner = element.children.append(XmlText("hello"))
     gate = Gate(SHAPE)
     admit(gate, doc.get_update())
-    other = Doc(client_id=2)
+    other = Replica(client_id=2)
     other.apply_update(doc.get_update())
     inner += " there"
     typed = doc.get_update(other.get_state())
@@ -230,7 +237,7 @@ def test_typing_into_what_somebody_deleted_is_honest() -> None:
     swept = other.get_update(doc.get_state())
     assert isinstance(admit(gate, swept, who=WEI), Admit)
     restarted = Gate(SHAPE, gate.claims.values())
-    whole = Doc()
+    whole = Replica()
     whole.apply_update(other.get_update())
     restarted.restore(parse(whole.get_update()))
     for each in (gate, restarted):
@@ -247,7 +254,7 @@ def test_types_nested_over_the_bound_are_refused_4413() -> None:
 
 
 def test_a_dump_is_the_state_and_damage_to_it_is_noticed() -> None:
-    doc = Doc(client_id=5)
+    doc = Replica(client_id=5)
     doc["a"] = Array([1, Map({"k": Text("v 😀")})])
     doc["t"] = Text("abc")
     gate = Gate(SHAPE)

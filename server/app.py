@@ -1,0 +1,268 @@
+"""The composition root: builds each part once, in order, and takes them down in reverse.
+
+Owns what is given to whom. Must never decide anything itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Final
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import BaseRoute, WebSocketRoute
+
+from crdt_docs.ids import DocName, Part, TaskId
+from crdt_docs.updates.parse import Parsed
+from server.config import Config
+from server.domain.clock import Clock, SystemClock
+from server.domain.errors import ClewError
+from server.doors.authentication import Authentication, Keyring
+from server.doors.authority import Authority
+from server.doors.cookie import Cookies
+from server.doors.links import OneTimeLinks, Threshold
+from server.doors.origin import Hosts, OriginGate
+from server.doors.revocation import Revocable, Revocation
+from server.engine.pool import Engine
+from server.http import health, web
+from server.http.api import Doors, api
+from server.http.headers import Guarded
+from server.http.reader import Reader
+from server.rooms.lanes import ThreadLane
+from server.rooms.limits import Limits
+from server.rooms.registry import Compacted, Rooms
+from server.rooms.shapes import FINISH, SHAPES
+from server.store.folder import hold
+from server.store.log import SqliteLog
+from server.store.nouns import Nouns, open_nouns
+from server.store.tasks import Tasks
+from server.sync.endpoint import SyncEndpoint
+from server.sync.presences import Presences
+from server.sync.protocol import SocketProtocol
+
+VERSION: Final = version("clew")
+LOG: Final = "log.db"
+TOUCH_EVERY: Final = 1.0
+BEAT_EVERY: Final = 60.0
+PING_EVERY: Final = 20.0
+PONG_WITHIN: Final = 70.0
+"""Longer than a slow reader is parked, so that it is told 1013 rather than cut for a pong it had no room to send."""
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """All parts of a server over one data folder, without its network."""
+
+    config: Config
+    clock: Clock
+    log: SqliteLog
+    nouns: Nouns
+    engine: Engine
+    rooms: Rooms
+    reader: Reader
+    doors: Doors
+    presences: Presences
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """Where it is served; ``url`` is what a browser on this machine opens."""
+
+    url: str
+    services: Services
+
+
+class EngineOffload:
+    """The rooms' long work, done by the engine's pure-Python workers."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def parse(self, update: bytes) -> Parsed:
+        """Parse a long frame in a worker."""
+        return await self._engine.parse(update)
+
+    async def compact(self, part: Part, update: bytes) -> Compacted:
+        """Trim and verify a document in a worker."""
+        made = await self._engine.compact(update, [], finish=FINISH[part])
+        update, state, index = made
+        return Compacted(update, index, state)
+
+
+class Touches:
+    """When tasks were last edited, gathered and written once a second, since every keystroke says so."""
+
+    def __init__(self, tasks: Tasks, clock: Clock) -> None:
+        self._tasks = tasks
+        self._clock = clock
+        self._touched: set[TaskId] = set()
+
+    def __call__(self, name: DocName, seq: int, edited: bool) -> None:
+        """A document changed."""
+        if edited:
+            self._touched.add(name.task)
+
+    async def flush(self) -> None:
+        """Write what was gathered."""
+        touched, self._touched = self._touched, set()
+        if touched:
+            await self._tasks.touch(touched, self._clock.now())
+
+
+@asynccontextmanager
+async def open_services(config: Config, clock: Clock | None = None) -> AsyncIterator[Services]:
+    """Hold the data folder and build everything over it. Raises FolderHeld if another server does."""
+    clock = clock or SystemClock()
+    async with AsyncExitStack() as stack:
+        stack.enter_context(hold(config.data))
+        log = stack.enter_context(SqliteLog(config.data / LOG, config.durability))
+        nouns = await stack.enter_async_context(open_nouns(config.data))
+        engine = await stack.enter_async_context(Engine())
+        write = await stack.enter_async_context(ThreadLane("clew-commit"))
+        read = await stack.enter_async_context(ThreadLane("clew-read"))
+        touches = Touches(nouns.tasks, clock)
+        rooms = Rooms(log, EngineOffload(engine), clock, SHAPES, write=write, read=read, limits=Limits(), heard=touches)
+        presences = Presences(nouns.sessions, clock)
+        tasks = await stack.enter_async_context(asyncio.TaskGroup())
+        beats = [
+            tasks.create_task(_every(TOUCH_EVERY, touches.flush), name="touch tasks"),
+            tasks.create_task(_every(BEAT_EVERY, presences.beat), name="keep sessions"),
+        ]
+        stack.callback(lambda: [beat.cancel() for beat in beats])
+        await stack.enter_async_context(rooms)
+        stack.push_async_callback(touches.flush)
+        yield Services(
+            config,
+            clock,
+            log,
+            nouns,
+            engine,
+            rooms,
+            Reader(rooms, engine),
+            _doors(config, nouns, rooms, clock),
+            presences,
+        )
+
+
+async def _every(seconds: float, do: Callable[[], object]) -> None:
+    """Do it over and over; a store that is out of order for a while is no reason to stop."""
+    while True:
+        await asyncio.sleep(seconds)
+        try:
+            await do()  # type: ignore[misc]
+        except ClewError:
+            continue
+
+
+def _doors(config: Config, nouns: Nouns, rooms: Rooms, clock: Clock) -> Doors:
+    cookies = Cookies(config.tls_cert is not None)
+    authority = Authority(nouns.tasks)
+    keyring = Keyring(nouns.users, nouns.logins, nouns.tokens, nouns.tickets)
+    revocable = Revocable(nouns.devices, nouns.sessions, nouns.tasks, nouns.tokens, nouns.logins, nouns.audit)
+    threshold = Threshold(nouns.users, nouns.devices, nouns.links, nouns.logins, nouns.audit)
+    return Doors(
+        Authentication(keyring, cookies, clock),
+        authority,
+        Revocation(revocable, authority, rooms, clock),
+        OneTimeLinks(threshold, clock),
+        cookies,
+    )
+
+
+def application(services: Services) -> Starlette:
+    """The ASGI application: API, sockets, health, and the page last."""
+    tally: Counter[tuple[str, int]] = Counter()
+    return Starlette(
+        routes=_routes(services, tally),
+        middleware=[
+            Middleware(Guarded),
+            Middleware(OriginGate, hosts=Hosts.allowing(services.config.allow_hosts)),
+            Middleware(health.Requests, tally=tally),
+        ],
+    )
+
+
+def _routes(services: Services, tally: Counter[tuple[str, int]]) -> list[BaseRoute]:
+    doors = services.doors
+    sync = SyncEndpoint(services.rooms, doors.authentication, doors.authority, services.presences)
+
+    async def check() -> None:
+        failure = services.rooms.writer.failure
+        if failure is not None:
+            raise failure
+
+    return [
+        *api(services.nouns, doors, services.rooms, services.reader, services.clock, VERSION),
+        WebSocketRoute("/sync/{name:path}", sync.serve),
+        *health.routes(check, lambda: _gauges(services), tally),
+        *web.routes(),
+    ]
+
+
+def _gauges(services: Services) -> Mapping[str, float]:
+    rooms = services.rooms.live()
+    writer = services.rooms.writer
+    return {
+        "clew_rooms": len(rooms),
+        "clew_connections": sum(len(room.connections) for room in rooms),
+        "clew_connections_parked": sum(c.parked is not None for room in rooms for c in room.connections),
+        "clew_commits_total": writer.commits,
+        "clew_updates_total": writer.updates,
+        "clew_read_only": writer.failure is not None,
+        "clew_workers_replaced_total": services.engine.replaced,
+    }
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, which says when it listens."""
+
+    def __init__(self, config: uvicorn.Config, listening: Callable[[int], None]) -> None:
+        super().__init__(config)
+        self._listening = listening
+
+    async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
+        """Listen, then say on which port."""
+        await super().startup(sockets)  # type: ignore[arg-type]
+        if self.started:
+            self._listening(self.servers[0].sockets[0].getsockname()[1])
+
+
+async def serve(config: Config, *, ready: Callable[[Serving], None] | None = None) -> None:
+    """Serve a data folder until SIGINT or SIGTERM. ``ready`` is called once it listens."""
+    async with open_services(config) as services:
+        scheme = "https" if config.tls_cert else "http"
+
+        def listening(port: int) -> None:
+            if ready is not None:
+                ready(Serving(f"{scheme}://localhost:{port}", services))
+
+        await _Server(_uvicorn_config(config, application(services)), listening).serve()
+
+
+def _uvicorn_config(config: Config, app: Starlette) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        host=config.host,
+        port=config.port,
+        http="httptools",
+        ws=SocketProtocol,
+        ws_max_size=Limits().frame + 64,
+        ws_ping_interval=PING_EVERY,
+        ws_ping_timeout=PONG_WITHIN,
+        ws_per_message_deflate=False,
+        lifespan="off",
+        access_log=False,
+        log_level="warning",
+        proxy_headers=False,
+        server_header=False,
+        backlog=4096,
+        timeout_graceful_shutdown=5,
+        ssl_certfile=str(config.tls_cert) if config.tls_cert else None,
+        ssl_keyfile=str(config.tls_key) if config.tls_key else None,
+    )
