@@ -1,4 +1,7 @@
-"""The secrets by which someone enters. Owns how they are made and hashed; a secret itself is never stored, logged or shown twice."""
+"""The secrets by which someone enters. Owns how they are made and hashed.
+
+Must never store a secret itself, log it, or show it twice.
+"""
 
 from __future__ import annotations
 

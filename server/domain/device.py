@@ -9,7 +9,7 @@ from crdt_docs.ids import DeviceId, UserId
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """``kind`` is ``browser``, ``phone``, ``cli`` or ``script``. Revoked devices keep their row and lose their doors."""
+    """``kind`` is ``browser``, ``phone``, ``cli`` or ``script``. A revoked device keeps its row and loses its doors."""
 
     id: DeviceId
     user: UserId

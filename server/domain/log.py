@@ -24,7 +24,7 @@ DocKey = NewType("DocKey", int)
 
 
 class Actor(NamedTuple):
-    """Who made an update and through what: attribution, never permission. ``via`` is ``socket``, ``sync``, ``http`` …"""
+    """Who made an update and through what: attribution, never permission. ``via`` is ``socket``, ``sync``, ``http``."""
 
     principal: PrincipalKey
     user: UserId
@@ -127,11 +127,11 @@ class UpdateLog(Protocol):
         ...
 
     def replace(self, doc: DocKey, snapshot: Snapshot) -> bool:
-        """Store the snapshot and drop the rows that it covers, in one transaction. False if it is older than the present one."""
+        """Store the snapshot and drop the rows that it covers, in one transaction. False if the present one is newer."""
         ...
 
     def fork(self, name: DocName, snapshot: Snapshot, reason: str) -> Opened:
-        """Begin the next generation of a document from a snapshot; the old one is kept aside. For repair and restore."""
+        """Begin the next generation of a document from a snapshot; the old one is kept aside."""
         ...
 
     def quarantine(self, doc: DocKey, reason: str | None) -> None:
