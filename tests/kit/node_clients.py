@@ -1,0 +1,98 @@
+"""Stock y-websocket clients in Node, by name. Owns the Node process; what they do is theirs alone."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import subprocess
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+NODE = Path(__file__).parents[1] / "interop" / "node"
+PATIENCE = 20.0
+
+
+class NodeError(Exception):
+    """A client threw; carries its stack."""
+
+
+class NodeClients:
+    """``await clients.do("open", "ann", …)``: the ops of ``tests/interop/node/client.mjs``."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._ids = itertools.count(1)
+        self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
+
+    async def listen(self) -> None:
+        """Take replies until Node ends."""
+        assert self._process.stdout
+        while line := await self._process.stdout.readline():
+            if not line.startswith(b'{"id"'):
+                continue  # y-websocket writes to the console
+            reply = json.loads(line)
+            self._waiting.pop(reply["id"]).set_result(reply)
+        for waiting in self._waiting.values():
+            waiting.set_exception(NodeError("node ended"))
+
+    async def do(self, op: str, name: str, **rest: Any) -> dict[str, Any]:
+        """One op, done. Raises NodeError."""
+        assert self._process.stdin
+        number = next(self._ids)
+        waiting = self._waiting[number] = asyncio.get_running_loop().create_future()
+        self._process.stdin.write(json.dumps({"id": number, "op": op, "name": name, **rest}).encode() + b"\n")
+        async with asyncio.timeout(120):
+            reply = await waiting
+        if "error" in reply:
+            raise NodeError(reply["error"])
+        return reply
+
+    async def open(self, name: str, port: int, task: str, token: str, version: int = 3, **rest: Any) -> int:
+        """A client with a bearer, connecting; its client id."""
+        url, protocols = f"ws://127.0.0.1:{port}/sync", ["clew.v1", f"token.{token}"]
+        opened = await self.do("open", name, url=url, room=task, version=version, protocols=protocols, **rest)
+        return int(opened["client"])
+
+    async def read(self, name: str) -> dict[str, Any]:
+        """What the client sees."""
+        return await self.do("read", name)
+
+    async def until(self, name: str, holds: Callable[[dict[str, Any]], bool], within: float = PATIENCE) -> dict[str, Any]:
+        """Read until something is so; the reading. Raises AssertionError with the last one if it never is."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + within
+        while not holds(seen := await self.read(name)):
+            assert loop.time() < deadline, f"{name} is still at {seen}"
+            await asyncio.sleep(0.02)
+        return seen
+
+    async def same(self, *names: str, within: float = PATIENCE) -> str:
+        """Wait until all of them show the same text with nothing pending, and all are synced; the text."""
+        deadline = asyncio.get_running_loop().time() + within
+        while True:
+            seen = [await self.read(name) for name in names]
+            texts = {one["text"] for one in seen}
+            if len(texts) == 1 and all(one["synced"] and not one["pending"] for one in seen):
+                return str(texts.pop())
+            assert asyncio.get_running_loop().time() < deadline, seen
+            await asyncio.sleep(0.05)
+
+
+@asynccontextmanager
+async def node_clients() -> AsyncIterator[NodeClients]:
+    """Node, until the block ends."""
+    process = await asyncio.create_subprocess_exec(
+        "node", "client.mjs", cwd=NODE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    assert process.stdin
+    clients = NodeClients(process)
+    listening = asyncio.ensure_future(clients.listen())
+    try:
+        yield clients
+    finally:
+        process.stdin.close()
+        await asyncio.wait_for(process.wait(), PATIENCE)
+        await listening
