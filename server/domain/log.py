@@ -127,7 +127,7 @@ class UpdateLog(Protocol):
         ...
 
     def replace(self, doc: DocKey, snapshot: Snapshot) -> bool:
-        """Store the snapshot and drop the rows that it covers, in one transaction. False if the present one is newer."""
+        """Store the snapshot and drop the rows it covers, in one transaction. False if the present one is newer."""
         ...
 
     def fork(self, name: DocName, snapshot: Snapshot, reason: str) -> Opened:
