@@ -45,7 +45,7 @@ class NodeClients:
         waiting = self._waiting[number] = asyncio.get_running_loop().create_future()
         self._process.stdin.write(json.dumps({"id": number, "op": op, "name": name, **rest}).encode() + b"\n")
         async with asyncio.timeout(120):
-            reply = await waiting
+            reply: dict[str, Any] = await waiting
         if "error" in reply:
             raise NodeError(reply["error"])
         return reply
@@ -60,7 +60,9 @@ class NodeClients:
         """What the client sees."""
         return await self.do("read", name)
 
-    async def until(self, name: str, holds: Callable[[dict[str, Any]], bool], within: float = PATIENCE) -> dict[str, Any]:
+    async def until(
+        self, name: str, holds: Callable[[dict[str, Any]], bool], within: float = PATIENCE
+    ) -> dict[str, Any]:
         """Read until something is so; the reading. Raises AssertionError with the last one if it never is."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + within

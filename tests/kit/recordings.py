@@ -1,4 +1,4 @@
-"""What stock clients said, as recorded in ``tests/fixtures/frames``. Owns reading it; the README there tells the format."""
+"""What stock clients said, as kept in ``tests/fixtures/frames``. Owns reading it; the README there has the format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FOLDER = Path(__file__).parents[1] / "fixtures" / "frames"
 
 
 class Event(NamedTuple):
-    """``what`` is open, close, step1, step2, update or awareness; ``payload`` a sync message's bytes without its frame."""
+    """``what`` is open, close, step1, step2, update or awareness; ``payload`` a sync message without its frame."""
 
     what: str
     connection: int

@@ -48,7 +48,7 @@ def read_trace(name: str) -> Trace:
 
 
 def counts_seen(trace: Trace) -> list[dict[int, int]]:
-    """For each transaction, how many transactions of each agent it builds on; raises ValueError if they are no prefix."""
+    """For each transaction, how many of each agent's it builds on. Raises ValueError if that is not all its own."""
     ordinal: list[int] = []
     seen: list[dict[int, int]] = []
     made: dict[int, int] = {}

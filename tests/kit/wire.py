@@ -189,21 +189,11 @@ async def join(
         try:
             await peer.send(encode(SyncStep1(doc.get_state() if doc is not None else b"\x00")))
             if wait:
-                await _first(peer)
+                await peer.until(peer.synced.is_set)
             yield peer
         finally:
             await socket.close()
             await asyncio.wait_for(listening, PATIENCE)
-
-
-async def _first(peer: Peer) -> None:
-    synced = asyncio.ensure_future(peer.synced.wait())
-    try:
-        await asyncio.wait({synced, peer.closed}, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
-        if not synced.done():
-            raise peer.closed.result() if peer.closed.done() else TimeoutError("the server sent no SyncStep2")
-    finally:
-        synced.cancel()
 
 
 class ApiError(Exception):

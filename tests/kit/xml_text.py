@@ -38,7 +38,8 @@ def to_text(node: Any) -> str:
     inner = "".join(to_text(child) for child in node.children)
     if isinstance(node, XmlElement):
         name = (node.tag or "").lower()
-        attributes = "".join(f' {key}="{_plain(value)}"' for key, value in sorted(dict(node.attributes).items()))
+        view: Any = node.attributes
+        attributes = "".join(f' {key}="{_plain(value)}"' for key, value in sorted(view))
         return f"<{name}{attributes}>{inner}</{name}>"
     return inner
 

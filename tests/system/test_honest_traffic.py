@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from base64 import b64decode
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,12 +14,20 @@ from kit.yjs_oracle import YjsOracle
 from pycrdt import Doc
 
 from crdt_docs import schema
-from crdt_docs.updates.parse import TYPE, parse
+from crdt_docs.ids import DocName, Part, TaskId, UserId, new_id
+from crdt_docs.messages.ywebsocket import step1_frame, step2_frame, update_frame
+from crdt_docs.updates.parse import TYPE, Parsed, parse
 from crdt_docs.updates.splice import Spliced
 from crdt_docs.updates.vectors import decode_state_vector
-from server.domain.access import PrincipalKey
+from server.domain.access import Principal, PrincipalKey, Role
+from server.domain.clock import SystemClock
+from server.domain.errors import Unavailable
+from server.rooms.connection import Connection
 from server.rooms.gate import Gate
+from server.rooms.lanes import ThreadLane
+from server.rooms.registry import Compacted, Rooms
 from server.rooms.verdict import Admit, Refuse, Shape
+from server.store.log import SqliteLog
 
 SHAPE = Shape(schema.PART_ROOTS["main"], frozenset(schema.NODES), frozenset(schema.MARKS))
 RECORDINGS = read_recordings()
@@ -63,6 +73,52 @@ class Conversation:
             self.asked[event.connection] = False
 
 
+class Offload:
+    """The worker's part, done here. No recording is long enough to be compacted."""
+
+    async def parse(self, update: bytes) -> Parsed:
+        await asyncio.sleep(0)
+        return parse(update)
+
+    async def compact(self, part: Part, update: bytes) -> Compacted:
+        raise Unavailable
+
+
+class Socket:
+    """A transport that remembers whether it was closed."""
+
+    def __init__(self) -> None:
+        self.closed: tuple[int, str] | None = None
+        self.connection: Connection
+
+    def send(self, frame: bytes) -> None:
+        assert self.closed is None
+
+    def close(self, code: int, why: str) -> None:
+        self.closed = (code, why)
+
+
+async def replay(recording: Recording, rooms: Rooms, name: DocName) -> dict[int, Socket]:
+    """Every sync frame of a recording, as its connection's own, in order; the sockets."""
+    sockets: dict[int, Socket] = {}
+    frames = {"step1": step1_frame, "step2": step2_frame, "update": update_frame}
+    for event in recording.events:
+        if event.what == "open":
+            socket = sockets[event.connection] = Socket()
+            who = Principal(UserId(event.user), event.user, authenticated_at=1e12)
+            socket.connection = await rooms.join(name, who, Role.EDITOR, socket)
+        elif event.what == "close":
+            if sockets[event.connection].closed is None:
+                sockets[event.connection].connection.leave()
+        elif event.what in frames:
+            wait = sockets[event.connection].connection.receive(frames[event.what](event.payload))
+            if wait is not None:
+                await wait
+        await asyncio.sleep(0)
+    await rooms.writer.drain()
+    return sockets
+
+
 def played(recording: Recording) -> Conversation:
     conversation = Conversation()
     for event in recording.events:
@@ -93,6 +149,27 @@ def test_no_honest_frame_is_refused_and_what_was_dropped_came_again(recording: R
     assert not logged.pending and not spliced.pending
     assert logged.json == spliced.json == heard.json
     assert logged.state_vector == spliced.state_vector == heard.state_vector == conversation.gate.state_vector
+
+
+async def test_a_room_keeps_every_honest_connection_and_logs_what_they_said(
+    recording: Recording, yjs: YjsOracle, tmp_path: Path
+) -> None:
+    name = DocName(TaskId(new_id()))
+    with SqliteLog(tmp_path / "log.db", "process") as log:
+        async with (
+            ThreadLane("write") as write,
+            ThreadLane("read") as read,
+            Rooms(log, Offload(), SystemClock(), {"main": SHAPE}, write=write, read=read) as rooms,
+        ):
+            sockets = await replay(recording, rooms, name)
+            released = await rooms.read(name)
+        logged = [entry.update for entry in log.open(name).tail]
+    assert [socket.closed for socket in sockets.values()] == [None] * len(sockets)
+    said = [event.payload for event in recording.events if event.what in ("step2", "update")]
+    heard, stored, read_back = yjs.load_each([said, logged, [released.update]], roots_of(recording))
+    assert stored.json == read_back.json == heard.json
+    assert released.seq == len(logged)
+    assert not stored.pending
 
 
 def test_log_and_splice_give_the_documents_that_the_clients_ended_with(recording: Recording, yjs: YjsOracle) -> None:
