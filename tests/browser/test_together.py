@@ -1,0 +1,174 @@
+"""One task, live on a laptop and a phone, over a real server: what the page promises while people write."""
+
+from __future__ import annotations
+
+import pytest
+from kit.devices import Device, Devices
+from kit.running_server import RunningServer
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+TASK = "Acme contract revision"
+WATCH_LIGHT = """() => {
+  window.seen = [];
+  new MutationObserver(() => window.seen.push(document.querySelector("[data-light]").dataset.light)).observe(
+    document.body, {subtree: true, attributes: true, attributeFilter: ["data-light"]});
+}"""
+
+
+@pytest.fixture
+def laptop(devices: Devices, server: RunningServer) -> Device:
+    return devices.new().sign_in(server.link).start_task(TASK)
+
+
+@pytest.fixture
+def phone(devices: Devices, server: RunningServer, laptop: Device) -> Device:
+    return devices.new("phone", "dark").sign_in(server.new_link()).open_task(TASK)
+
+
+def test_two_devices_write_in_one_task_and_see_each_other(laptop: Device, phone: Device) -> None:
+    laptop.write("Clause 4: payment within 30 days.")
+    expect(phone.editor).to_contain_text("Clause 4: payment within 30 days.")
+    phone.write(" 合同条款 😀")
+    expect(laptop.editor).to_contain_text("30 days. 合同条款 😀")
+    for device in (laptop, phone):
+        device.wait_until("saved")
+        expect(device.people).to_have_count(1)
+        expect(device.people).to_contain_text("2 devices")
+    expect(laptop.page.locator(".caret-name")).to_have_text("owner")
+    laptop.picture("together-laptop")
+    phone.picture("together-phone-dark")
+
+
+def test_both_typing_at_once_lose_no_letter_and_end_alike(laptop: Device, phone: Device) -> None:
+    laptop.write("start")
+    laptop.page.keyboard.press("Enter")
+    expect(phone.editor.locator("p")).to_have_count(2)
+    phone.editor.click()
+    phone.page.keyboard.press("Control+End")
+    for index in range(20):
+        laptop.page.keyboard.press("Control+Home")
+        laptop.page.keyboard.type("a")
+        phone.page.keyboard.type(str(index % 10))
+    for device in (laptop, phone):
+        device.wait_until("saved")
+        expect(device.editor).to_contain_text("a" * 20 + "start")
+        expect(device.editor).to_contain_text("0123456789" * 2)
+    assert laptop.editor.inner_text() == phone.editor.inner_text()
+
+
+def test_formatting_lists_and_undo_reach_the_other_device_and_undo_is_ones_own(laptop: Device, phone: Device) -> None:
+    laptop.page.get_by_role("button", name="Heading").click()
+    laptop.page.keyboard.type("Open points")
+    laptop.page.keyboard.press("Enter")
+    laptop.page.get_by_role("button", name="Checklist").click()
+    laptop.page.keyboard.type("liability cap")
+    expect(phone.editor.get_by_role("heading", name="Open points")).to_be_visible()
+    expect(phone.editor.locator("li")).to_contain_text("liability cap")
+    phone.write(" (phone)")
+    expect(laptop.editor).to_contain_text("liability cap (phone)")
+    laptop.page.get_by_role("button", name="Undo").click()
+    expect(laptop.editor).to_contain_text("(phone)")
+    expect(laptop.editor).not_to_contain_text("liability cap (phone)")
+
+
+def test_the_words_are_there_after_a_reload_and_after_kill_9(laptop: Device, server: RunningServer) -> None:
+    laptop.write("what was saved stays").wait_until("saved")
+    server.kill()
+    laptop.wait_until("offline")
+    server.start()
+    laptop.wait_until("saved")
+    laptop.page.reload()
+    expect(laptop.editor).to_contain_text("what was saved stays")
+    expect(laptop.editor.locator("p")).to_have_count(1)
+
+
+def test_a_frozen_server_is_never_called_saved(laptop: Device, server: RunningServer) -> None:
+    laptop.write("before").wait_until("saved")
+    laptop.page.evaluate(WATCH_LIGHT)
+    server.freeze()
+    try:
+        laptop.write(" and after").wait_until("offline", within=8)
+        expect(laptop.light).to_contain_text("waits in this tab")
+        laptop.picture("frozen-laptop")
+    finally:
+        server.thaw()
+    seen = laptop.page.evaluate("window.seen")
+    assert "saved" not in seen, seen
+    laptop.wait_until("saved")
+    laptop.page.reload()
+    expect(laptop.editor).to_contain_text("before and after")
+
+
+def test_what_is_typed_offline_waits_and_arrives(laptop: Device, phone: Device) -> None:
+    phone.write("online. ").wait_until("saved")
+    phone.context.set_offline(True)
+    phone.wait_until("offline")
+    phone.write("offline.")
+    expect(phone.light).to_contain_text("waits in this tab")
+    laptop.write("Meanwhile. ").wait_until("saved")
+    phone.picture("offline-phone-dark")
+    phone.context.set_offline(False)
+    phone.wait_until("saved")
+    for device in (laptop, phone):
+        expect(device.editor).to_contain_text("offline.")
+        expect(device.editor).to_contain_text("Meanwhile.")
+    expect(laptop.people).to_contain_text("2 devices")
+
+
+def test_the_name_and_the_documents_of_a_task_are_live_too(laptop: Device, phone: Device) -> None:
+    name = laptop.page.get_by_label("Name of the task")
+    name.fill("Acme contract, final")
+    name.press("Enter")
+    expect(phone.page.get_by_label("Name of the task")).to_have_value("Acme contract, final")
+    laptop.page.get_by_role("button", name="+ Document").click()
+    laptop.page.get_by_label("Title of the document").fill("Letter to Acme 😀")
+    expect(phone.page.get_by_role("button", name="Letter to Acme 😀")).to_be_visible()
+    phone.page.get_by_role("button", name="Letter to Acme 😀").click()
+    phone.write("Dear all,")
+    expect(laptop.editor).to_contain_text("Dear all,")
+    laptop.page.get_by_role("button", name="Notes").click()
+    expect(laptop.editor).not_to_contain_text("Dear all,")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_everything_fits_a_small_phone(devices: Devices, server: RunningServer, theme: str) -> None:
+    small = devices.new("small phone", "dark" if theme == "dark" else "light").sign_in(server.link)
+    assert small.overflow() == 0
+    small.start_task("A task with a name that is rather long, as names of tasks tend to be")
+    small.write("word " * 30 + "averyveryverylongwordwithoutanyspaceinsideofitwhatsoever" * 3)
+    small.wait_until("saved")
+    assert small.overflow() == 0
+    small.picture(f"small-phone-{theme}")
+    for button in small.page.get_by_role("button").all():
+        box = button.bounding_box()
+        assert box and box["height"] >= 44, button.get_attribute("aria-label")
+    small.page.get_by_role("link", name="All tasks").click()
+    expect(small.page.get_by_role("link", name="A task with a name")).to_be_visible()
+    assert small.overflow() == 0
+    small.picture(f"small-phone-list-{theme}")
+
+
+def test_a_task_can_be_started_and_written_by_keyboard_alone(devices: Devices, server: RunningServer) -> None:
+    laptop = devices.new().sign_in(server.link)
+    keys = laptop.page.keyboard
+    laptop.page.locator("body").focus()
+    keys.press("Tab")
+    keys.type("By keyboard")
+    keys.press("Enter")
+    expect(laptop.editor).to_be_visible()
+    for _ in range(30):
+        keys.press("Tab")
+        if laptop.page.evaluate("document.activeElement.classList.contains('words')"):
+            break
+        outline = laptop.page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert outline != "none"
+    keys.type("typed without a mouse")
+    expect(laptop.editor).to_contain_text("typed without a mouse")
+    laptop.wait_until("saved")
+
+
+def test_a_task_that_is_not_there_says_so(devices: Devices, server: RunningServer) -> None:
+    laptop = devices.new().sign_in(server.link)
+    laptop.open("/t/00000000-0000-4000-8000-000000000000")
+    expect(laptop.page.get_by_role("alert")).to_contain_text("no such task")

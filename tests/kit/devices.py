@@ -1,0 +1,146 @@
+"""Browsers as devices: a laptop, a phone, each a fresh profile. Owns what every test of the page holds besides its point."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+from urllib.parse import urlsplit
+
+from kit.running_server import RunningServer
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, expect
+
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--font-render-hinting=none",
+]  # fmt: skip
+SIZES: dict[str, tuple[int, int]] = {"laptop": (1280, 800), "phone": (390, 844), "small phone": (360, 640)}
+HARMLESS = re.compile(r"Failed to load resource|net::ERR_|WebSocket connection to .* failed")
+"""What Chromium itself says of an answer over 399 or of a server that is down; the page's own words never are."""
+
+Kind = Literal["laptop", "phone", "small phone"]
+Theme = Literal["light", "dark"]
+
+
+class Device:
+    """One browser profile with one tab open, by role and name as its user would find things."""
+
+    def __init__(self, context: BrowserContext, page: Page, server: RunningServer, artifacts: Path) -> None:
+        self.context = context
+        self.page = page
+        self._server = server
+        self._artifacts = artifacts
+
+    def open(self, path: str = "/") -> Self:
+        """Go to a path of the server."""
+        self.page.goto(self._server.url + path)
+        return self
+
+    def sign_in(self, link: str) -> Self:
+        """Open a sign-in link and wait for the list of tasks."""
+        self.page.goto(link.replace("localhost", "127.0.0.1"))
+        expect(self.page.get_by_role("heading", name="Your tasks")).to_be_visible()
+        return self
+
+    def start_task(self, name: str) -> Self:
+        """Make a task from the list and wait until one can write in it."""
+        self.page.get_by_label("New task").fill(name)
+        self.page.get_by_role("button", name="Start").click()
+        expect(self.editor).to_be_visible()
+        return self
+
+    def open_task(self, name: str) -> Self:
+        """Open a task from the list and wait until one can write in it."""
+        self.page.get_by_role("link", name=name).click()
+        expect(self.editor).to_be_visible()
+        return self
+
+    @property
+    def editor(self) -> Locator:
+        """The words of the open document."""
+        return self.page.locator(".words")
+
+    @property
+    def light(self) -> Locator:
+        """The saved light; its ``data-light`` is opening, saved, saving, offline or refused."""
+        return self.page.locator("[data-light]")
+
+    @property
+    def people(self) -> Locator:
+        """Who is here, one entry a person."""
+        return self.page.get_by_role("list", name="Who is here").get_by_role("listitem")
+
+    def write(self, words: str) -> Self:
+        """Put the caret at the end of the words and type."""
+        self.editor.click()
+        self.page.keyboard.press("Control+End")
+        self.page.keyboard.type(words)
+        return self
+
+    def wait_until(self, light: str, within: float = 10.0) -> Self:
+        """Wait for a state of the saved light; seconds."""
+        expect(self.light).to_have_attribute("data-light", light, timeout=within * 1000)
+        return self
+
+    def picture(self, name: str) -> Path:
+        """A screenshot for a person to look at; not compared."""
+        path = self._artifacts / f"{name}.png"
+        self.page.screenshot(path=path, animations="disabled", caret="initial")
+        return path
+
+    def overflow(self) -> int:
+        """By how many pixels the page is wider than its window."""
+        width: int = self.page.evaluate("document.scrollingElement.scrollWidth - innerWidth")
+        return width
+
+
+class Devices:
+    """All devices of a test."""
+
+    def __init__(self, browser: Browser, server: RunningServer, artifacts: Path) -> None:
+        self._browser = browser
+        self._server = server
+        self._artifacts = artifacts
+        self._contexts: list[BrowserContext] = []
+        self._said: list[str] = []
+        self._asked: set[str] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for context in self._contexts:
+            context.close()
+
+    def new(self, kind: Kind = "laptop", theme: Theme = "light") -> Device:
+        """A fresh profile."""
+        width, height = SIZES[kind]
+        touch = kind != "laptop"
+        context = self._browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme=theme,
+            has_touch=touch,
+            is_mobile=touch,
+            locale="en",
+        )
+        context.set_default_timeout(15_000)
+        self._contexts.append(context)
+        context.on("console", self._hear)
+        context.on("weberror", lambda failure: self._said.append(f"uncaught: {failure.error}"))
+        context.on("request", self._ask)
+        return Device(context, context.new_page(), self._server, self._artifacts)
+
+    def check(self) -> None:
+        """No page complained (which is also how a broken content security policy shows), and none left this server."""
+        assert self._said == []
+        assert {host for host in self._asked if host} <= {"127.0.0.1", "localhost"}
+
+    def _hear(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning") and not HARMLESS.search(message.text):
+            self._said.append(f"{message.type}: {message.text}")
+
+    def _ask(self, request: Request) -> None:
+        self._asked.add(urlsplit(request.url).hostname or "")
