@@ -92,12 +92,22 @@ def scan(connection: sqlite3.Connection) -> tuple[dict[DocKey, Line], int, int]:
             lines[line.key] = line
     for key, seq in connection.execute("SELECT doc, seq FROM snapshots"):
         if (found := lines.get(DocKey(key))) is not None:
-            found.snapshot = found.head = seq
+            if isinstance(seq, int):
+                found.snapshot = found.head = seq
+            else:
+                found.damage = "its snapshot's row is damaged"
     last = 0
     for last, key, seq, n in connection.execute("SELECT id, doc, seq, n FROM updates ORDER BY id"):
-        found = lines.get(DocKey(key))
-        if found is not None and seq + n - 1 > (found.snapshot or 0):
-            if seq > found.head + 1 or (found.ids and seq != found.head + 1):
-                found.damage = found.damage or f"the updates before {seq} do not reach up to it"
-            found.add(last, seq, n)
+        if (found := lines.get(DocKey(key))) is not None:
+            _place(found, last, seq, n)
     return lines, last + 1, top + 1
+
+
+def _place(line: Line, row: int, seq: object, n: object) -> None:
+    """Add a row as it was found in the file; what does not follow on the rows before is damage."""
+    if not isinstance(seq, int) or not isinstance(n, int) or n < 1:
+        line.damage = line.damage or f"the row after update {line.head} is damaged"
+    elif seq + n - 1 > (line.snapshot or 0):
+        if seq > line.head + 1 or (line.ids and seq != line.head + 1):
+            line.damage = line.damage or f"the updates before {seq} do not reach up to it"
+        line.add(row, seq, n)

@@ -129,6 +129,9 @@ def _make_schema(connection: sqlite3.Connection) -> None:
         raise CorruptLog(f"log.db has version {version}; this Clew knows {VERSION}. Run the newer version.")
     if version == 0:
         connection.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
+    found = [sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid")]
+    if found != [statement.strip() for statement in SCHEMA.split(";") if "CREATE" in statement]:
+        raise CorruptLog("log.db is not laid out as a log.")
 
 
 class Readers:

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Final
 
+from crdt_docs.ids import DocName
 from server.domain.log import Claim, DocKey, Snapshot
 from server.store.lines import Line, spans
 from server.store.rows import snapshot_checksum
@@ -64,6 +65,12 @@ def insert_snapshot(connection: sqlite3.Connection, doc: DocKey, snapshot: Snaps
         "INSERT OR REPLACE INTO snapshots (doc, seq, crc, body, state, splice) VALUES (?, ?, ?, ?, ?, ?)",
         (doc, snapshot.seq, crc, snapshot.update, snapshot.state, snapshot.index),
     )
+
+
+def find_generations(connection: sqlite3.Connection, name: DocName) -> list[int]:
+    """The keys of all generations of a document."""
+    found = connection.execute("SELECT id FROM documents WHERE task = ? AND part = ?", name)
+    return [key for (key,) in found]
 
 
 def delete_document(connection: sqlite3.Connection, doc: int) -> None:

@@ -132,14 +132,15 @@ class MemoryLog:
             if doc in self._documents:
                 self._documents[doc].quarantined = reason
 
-    def delete(self, name: DocName) -> None:
-        """Remove all generations of a document."""
+    def delete(self, name: DocName, *more: DocName) -> None:
+        """Remove all generations of the documents."""
         with self._lock:
             self._fail()
-            kept = self._current.pop(name, None)
-            if kept is not None:
-                del self._documents[kept.key]
-            self.asides = [aside for aside in self.asides if aside.name != name]
+            for gone in (name, *more):
+                kept = self._current.pop(gone, None)
+                if kept is not None:
+                    del self._documents[kept.key]
+            self.asides = [aside for aside in self.asides if aside.name not in (name, *more)]
 
     def names(self) -> list[tuple[DocName, DocKey, int]]:
         """Every document with its key and generation."""
