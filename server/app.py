@@ -34,9 +34,10 @@ from server.http import health, web
 from server.http.api import Doors, api
 from server.http.headers import Guarded
 from server.http.reader import Reader
+from server.rooms.compacting import Compacted
 from server.rooms.lanes import ThreadLane
 from server.rooms.limits import Limits
-from server.rooms.registry import Compacted, Rooms
+from server.rooms.registry import Rooms
 from server.rooms.shapes import FINISH, SHAPES
 from server.store.folder import hold
 from server.store.log import SqliteLog

@@ -6,21 +6,24 @@ that does not read: it is *parked* at the state it was last handed, and goes on 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from crdt_docs.errors import Malformed, TooLarge
+from crdt_docs.ids import DocName
 from crdt_docs.messages import Awareness, Barrier, QueryAwareness, Refused, Renew, SyncStep1, SyncStep2, Update
+from crdt_docs.messages.vocabulary import State
 from crdt_docs.messages.ywebsocket import decode, encode, step1_frame, step2_frame, update_frame
 from crdt_docs.updates.parse import Parsed, parse
+from crdt_docs.updates.splice import Spliced
 from crdt_docs.updates.vectors import StateVector, decode_state_vector, encode_state_vector
-from server.domain.access import Principal, Role, may_write
+from server.domain.access import Principal, PrincipalKey, Role, may_write
 from server.domain.errors import CLOSE, CLOSE_GAP, ClewError
 from server.domain.log import Actor
+from server.rooms.gate import Gate
+from server.rooms.limits import Limits
 from server.rooms.verdict import Admit, Kind, Lacking, Refuse, Verdict
-
-if TYPE_CHECKING:
-    from server.rooms.room import Room
 
 EMPTY_AWARENESS = b"\x01\x01\x00"
 
@@ -37,10 +40,61 @@ class Transport(Protocol):
         ...
 
 
+class Place(Protocol):
+    """The room, as its peers need it."""
+
+    name: DocName
+    limits: Limits
+    lock: asyncio.Lock
+    gate: Gate
+    document: Spliced
+    lacking: set[Connection]
+
+    async def parse(self, update: bytes) -> Parsed:
+        """Parse a large update away from the event loop."""
+        ...
+
+    async def resolve(self, parsed: Parsed, principal: PrincipalKey, kind: Kind) -> Verdict:
+        """Admit in slices; the caller holds ``lock``."""
+        ...
+
+    def submit(self, admit: Admit, actor: Actor) -> None:
+        """Take an admitted update on its way to the log. Raises LogFailed while the server is read-only."""
+        ...
+
+    def when_released(self, then: Callable[[], None]) -> None:
+        """Call ``then`` once all that was admitted before is released."""
+        ...
+
+    def go_live(self, connection: Connection) -> None:
+        """From here on it hears every release."""
+        ...
+
+    def park(self, connection: Connection) -> None:
+        """Hand it nothing more for now."""
+        ...
+
+    def unpark(self, connection: Connection) -> None:
+        """It reads again."""
+        ...
+
+    def leave(self, connection: Connection) -> None:
+        """It is gone."""
+        ...
+
+    def hear_awareness(self, connection: Connection, states: tuple[State, ...]) -> None:
+        """What it says about itself."""
+        ...
+
+    def tell_awareness(self, connection: Connection) -> None:
+        """Tell it who is here."""
+        ...
+
+
 class Connection:
     """A peer in a room. ``receive`` what it says; ``pause`` and ``resume`` as it reads; ``leave`` when it is gone."""
 
-    def __init__(self, room: Room, principal: Principal, role: Role, transport: Transport) -> None:
+    def __init__(self, room: Place, principal: Principal, role: Role, transport: Transport) -> None:
         self.room = room
         self.principal = principal
         self.role = role
@@ -101,7 +155,7 @@ class Connection:
             case Awareness(states):
                 self.room.hear_awareness(self, states)
             case QueryAwareness():
-                self.room.crowd.tell(self)
+                self.room.tell_awareness(self)
             case Barrier():
                 self._barrier(frame)
             case Renew(ticket):
@@ -224,7 +278,7 @@ class Connection:
         self._greeted = True
         self.room.go_live(self)
         self.ask()
-        self.room.crowd.tell(self)
+        self.room.tell_awareness(self)
 
     def send(self, frame: bytes) -> None:
         """Say something to this peer alone; kept, within bounds, while it is parked."""
@@ -258,7 +312,7 @@ class Connection:
             missed = document.diff(have)
             if len(missed) > 2:
                 self.send(update_frame(missed))
-            self.room.crowd.tell(self)
+            self.room.tell_awareness(self)
         for frame in controls:
             self.send(frame)
         if wanted is not None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
@@ -20,7 +19,8 @@ from server.domain.access import Principal, Role
 from server.domain.clock import Clock
 from server.domain.errors import CLOSE, CLOSE_RESTART, Conflict, Forbidden, Unavailable
 from server.domain.log import DocKey, LogFailed, Opened, Snapshot, UpdateLog
-from server.rooms import composing, lanes
+from server.rooms import compacting, composing, lanes
+from server.rooms.compacting import Offload
 from server.rooms.connection import EMPTY_AWARENESS, Connection, Transport
 from server.rooms.gate import Gate
 from server.rooms.limits import Limits
@@ -29,27 +29,6 @@ from server.rooms.verdict import Shape
 from server.rooms.writer import Writer
 
 SLICE_ENTRIES = 500
-
-
-class Offload(Protocol):
-    """Pure-Python work on bytes, done in another process."""
-
-    async def parse(self, update: bytes) -> Parsed:
-        """``crdt_docs.updates.parse.parse``; raises what it raises, or Unavailable."""
-        ...
-
-    async def compact(self, part: Part, update: bytes) -> Compacted:
-        """Trim a whole document and verify the result; raises Unavailable or Conflict."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Compacted:
-    """A trimmed document, its splice index, and the gate's state as rebuilt from it."""
-
-    update: bytes
-    index: bytes
-    state: bytes
 
 
 class Heard(Protocol):
@@ -325,27 +304,11 @@ class Rooms:
         except (Unavailable, Conflict, OSError):
             room.compact_after = self._clock.monotonic() + self.limits.compact_retry
         finally:
-            room.since_compaction = None
+            room.since_compaction = None  # also if it was cancelled before it began
 
     async def _compact(self, room: Room) -> None:
         async with self._compactions:
-            if room.dead:
-                return
-            room.since_compaction = []
-            seq, vector = room.head, room.document.state_vector
-            compacted = await self._offload.compact(room.name.part, room.document.full())
-            document = Spliced.load(compacted.update, compacted.index)
-            if document.state_vector != vector:
-                raise Conflict("compaction lost something")  # I3: it replaces nothing
-            snapshot = Snapshot(seq, compacted.update, compacted.state, compacted.index)
-            if room.dead or not await lanes.run(self._write, lambda: self._log.replace(room.doc, snapshot)):
-                return
-            since, room.since_compaction = room.since_compaction or [], None
-            for parsed in since:
-                document.add(parsed)
-            room.document = document
-            room.snapshot_size = len(compacted.update)
-            room.tail_size = sum(len(parsed.update) for parsed in since)
+            await compacting.compact(room, self._offload, self._log, self._write)
 
     def wants_rebase(self, room: Room) -> None:
         """Catch up with what others appended."""

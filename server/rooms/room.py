@@ -335,6 +335,10 @@ class Room:
         """What a peer says about itself; what it says about others is dropped."""
         self.crowd.hear(connection, states, self.connections, self.clock.now())
 
+    def tell_awareness(self, connection: Connection) -> None:
+        """Tell one peer who is here."""
+        self.crowd.tell(connection)
+
     @property
     def settled(self) -> bool:
         """Whether nothing is on its way to the log."""

@@ -22,11 +22,12 @@ from crdt_docs.updates.vectors import encode_state_vector
 from server.domain.access import Principal, Role
 from server.domain.clock import SystemClock
 from server.domain.errors import Forbidden, Unavailable
+from server.rooms.compacting import Compacted
 from server.rooms.connection import Connection
 from server.rooms.gate import Gate
 from server.rooms.lanes import ThreadLane
 from server.rooms.limits import Limits
-from server.rooms.registry import Compacted, Rooms
+from server.rooms.registry import Rooms
 from server.rooms.verdict import Shape
 from server.store.log import SqliteLog
 
@@ -461,7 +462,7 @@ async def test_i3_a_compaction_in_the_middle_of_typing_loses_nothing_and_forgets
             if at % 20 == 0:
                 await settled(rooms)
         await settled(rooms)
-        room = one.connection.room
+        (room,) = rooms.live()
         await until(lambda: room.since_compaction is None)
         assert room.snapshot_size > 0
         two = await enter(rooms, name, 2)
