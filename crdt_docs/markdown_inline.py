@@ -75,7 +75,7 @@ def _written_marks(marks: Marks) -> Marks:
     href = marks.get("link", {}).get("href")
     if isinstance(href, str) and is_safe_link(href):
         title = marks["link"].get("title")
-        kept["link"] = {"href": re.sub(r"\s", "%20", href), **({"title": _flat(title)} if title else {})}
+        kept["link"] = {"href": href.replace("\r", "").replace("\n", "%0A"), **({"title": _flat(title)} if title else {})}
     return kept
 
 
