@@ -21,8 +21,6 @@ from crdt_docs.updates.parse import (
     FRAGMENT_TYPE,
     MAP_TYPE,
     MAX_CLOCK,
-    MAX_DEPTH,
-    MAX_SAFE,
     STRING,
     TEXT_TYPE,
     TYPE,
@@ -30,6 +28,7 @@ from crdt_docs.updates.parse import (
     Id,
 )
 from crdt_docs.updates.splice import encode_update
+from crdt_docs.updates.values import MAX_DEPTH, MAX_SAFE
 from crdt_docs.updates.vectors import DeleteSet
 
 Last = Callable[[str | Id, str], Id | None]
