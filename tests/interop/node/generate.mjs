@@ -135,7 +135,9 @@ class Writer {
 export const generate = ({ seed, clients = 2, steps = 60, gc = true, split = false, resync = true }) => {
   const r = random(seed)
   const log = []
-  const writers = Array.from({ length: clients }, () => new Writer(r, r.pick([1 + r.below(200), 1 + r.below(2 ** 32 - 1)]) , gc))
+  const ids = new Set()
+  while (ids.size < clients) ids.add(1 + r.below(r.chance(0.5) ? 200 : 2 ** 32 - 1))
+  const writers = [...ids].map(id => new Writer(r, id, gc))
   for (let n = 0; n < steps; n++) {
     const writer = r.pick(writers)
     if (r.chance(0.3)) writer.hear(log)
