@@ -100,7 +100,8 @@ class Connection:
         self.role = role
         self.transport = transport
         self.expires_at = principal.expires_at
-        self.renew: Callable[[str], Awaitable[None]] | None = None
+        self.renew: Callable[[str], Awaitable[None]] | None = None  # set for those whose lease a ticket renews
+        self.renewal_asked = False
         self.alive = True
         self.live = False  # registered for fan-out: only from its Step2 on, or frames would overtake it
         self.quiet = True
@@ -259,6 +260,15 @@ class Connection:
         self._asked = True
         self._provoked = provoked
         self.send(step1_frame(encode_state_vector(self.room.gate.state_vector)))
+
+    def wants_renewal(self, now: float, before: float) -> bool:
+        """Whether its lease ends soon and it has not been asked for a new ticket yet. Times are Unix seconds."""
+        return self.renew is not None and not self.renewal_asked and (self.expires_at or now + before) < now + before
+
+    def ask_renewal(self) -> None:
+        """Ask for a new ticket."""
+        self.renewal_asked = True
+        self.send(encode(Renew("")))
 
     def provide(self) -> None:
         """Something was released: if it is what a Step2 of this connection lacked, ask once more."""

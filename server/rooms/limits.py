@@ -18,7 +18,8 @@ class Limits:
     """A reader that has not drained for this long is closed 1013."""
     keepalive: float = 10.0
     """Whoever heard nothing for one to two of these is sent an empty awareness; y-websocket 3 gives up after 30."""
-    lease_grace: float = 10.0
+    renew_before: float = 60.0
+    """A connection by ticket is asked to renew its lease this long before it ends."""
     controls: int = 256
     """Answers kept for a parked reader (barriers, receipts) before it is closed."""
     compact_tail: int = 1024 * 1024

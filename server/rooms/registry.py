@@ -363,6 +363,8 @@ class Rooms:
         for connection in tuple(room.connections):
             if connection.expires_at is not None and wall > connection.expires_at:
                 connection.end(CLOSE["unauthenticated"], "your lease has run out")
+            elif connection.wants_renewal(wall, self.limits.renew_before):
+                connection.ask_renewal()
             elif connection.parked is not None and now - connection.parked_since > self.limits.parked:
                 connection.end(CLOSE["unavailable"], "slow reader")
             elif keepalive and connection.parked is None:

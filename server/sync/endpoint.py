@@ -7,7 +7,7 @@ stock clients retry that for ever.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -96,12 +96,21 @@ class SyncEndpoint:
         principal = await self.presences.arrive(principal, name.task)
         connection = await self.rooms.join(name, principal, role, transport)
 
-        async def renew(ticket: str) -> None:
-            renewed = await self.doors.renew(ticket, connection.principal)
-            connection.expires_at = renewed.expires_at
-
-        connection.renew = renew
+        if any(protocol.startswith("ticket.") for protocol in offered):
+            connection.renew = self._renewal(connection)
         return connection, name
+
+    def _renewal(self, connection: Connection) -> Callable[[str], Awaitable[None]]:
+        async def renew(ticket: str) -> None:
+            try:
+                renewed = await self.doors.renew(ticket, connection.principal)
+            except ClewError as error:
+                connection.end(CLOSE[error.code], error.why)
+                return
+            connection.expires_at = renewed.expires_at
+            connection.renewal_asked = False
+
+        return renew
 
     async def _pass(self, socket: WebSocket, connection: Connection, transport: SocketTransport) -> None:
         async with asyncio.TaskGroup() as tasks:

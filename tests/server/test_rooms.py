@@ -578,3 +578,24 @@ async def test_two_sets_of_rooms_over_one_log_keep_order_and_closure(tmp_path: P
             doc = Replica()
             doc.apply_update(spliced.full())
             assert str(doc.get("t", type=Text)) == str(one.text)
+
+
+async def test_a_connection_by_ticket_is_asked_to_renew_and_ends_with_its_lease(tmp_path: Path) -> None:
+    now = SystemClock().now()
+    leased = Principal(ANN.user, "Ann", expires_at=now + 2.5)
+    async with rooms_over(tmp_path / "log.db", Limits(renew_before=60)) as rooms:
+        one, two = await enter(rooms, new_name(), 1, leased), await enter(rooms, new_name(), 2, leased)
+        heard: list[str] = []
+
+        async def renew(ticket: str) -> None:
+            heard.append(ticket)
+            one.connection.expires_at = now + 3600
+
+        one.connection.renew = renew
+        await until(lambda: b"\x66\x00" in one.frames)
+        assert b"\x66\x00" not in two.frames
+        await one.say(b"\x66\x03abc")
+        assert heard == ["abc"]
+        await until(lambda: two.closed is not None)
+        assert two.closed == (4401, "your lease has run out")
+        assert one.closed is None
