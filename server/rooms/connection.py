@@ -263,7 +263,8 @@ class Connection:
 
     def wants_renewal(self, now: float, before: float) -> bool:
         """Whether its lease ends soon and it has not been asked for a new ticket yet. Times are Unix seconds."""
-        return self.renew is not None and not self.renewal_asked and (self.expires_at or now + before) < now + before
+        soon = self.expires_at is not None and self.expires_at < now + before
+        return soon and self.renew is not None and not self.renewal_asked
 
     def ask_renewal(self) -> None:
         """Ask for a new ticket."""
