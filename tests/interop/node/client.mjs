@@ -3,12 +3,17 @@
 //   {id, op: "open", name, url, room, version: 3 | 1, protocols?, params?, awareness?}
 //   {id, op: "disconnect" | "connect" | "drop", name}      drop ends the TCP connection without a word
 //   {id, op: "insert", name, at, text} · "type" {name, text, every}: one letter each `every` ms, at the end
+//   {id, op: "replay", name, file, batch}                  an editing trace into the root "trace", so many edits at once
+//   {id, op: "apply", name, hex}                           an update, as if another tab had brought it
+//   {id, op: "raw", name, hex}                             a frame, beside what the provider says
 //   {id, op: "presence", name, state}                      null clears it
 //   {id, op: "read", name} → {text, synced, connected, pending, present: {client: state}, connects, codes, client, unread}
 //   {id, op: "barrier", name, number} → {ms}               by messageHandlers[100]
 //   {id, op: "close", name}
 // Every reply is {id, ...} or {id, error}.
+import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
+import { gunzipSync } from 'node:zlib'
 import WebSocket from 'ws'
 import * as Y from 'yjs'
 import * as encoding from 'lib0/encoding'
@@ -65,6 +70,23 @@ const ops = {
       await pause(every)
     }
   },
+  async replay ({ doc }, { file, batch }) {
+    const { txns } = JSON.parse(gunzipSync(readFileSync(file)))
+    const patches = txns.flatMap(txn => txn.patches)
+    const trace = doc.getText('trace')
+    for (let at = 0; at < patches.length; at += batch) {
+      doc.transact(() => {
+        for (const [position, deleted, inserted] of patches.slice(at, at + batch)) {
+          if (deleted) trace.delete(position, deleted)
+          if (inserted) trace.insert(position, inserted)
+        }
+      })
+      if (at % (batch * 10) === 0) await pause(0)
+    }
+    return { text: trace.toString() }
+  },
+  async apply ({ doc }, { hex }) { Y.applyUpdate(doc, Buffer.from(hex, 'hex'), 'another tab') },
+  async raw ({ provider }, { hex }) { provider.ws.send(Buffer.from(hex, 'hex')) },
   async connect ({ provider }) { provider.connect() },
   async disconnect ({ provider }) { provider.disconnect() },
   async drop ({ provider }) { provider.shouldConnect = false; provider.ws.terminate() },

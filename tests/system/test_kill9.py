@@ -1,0 +1,116 @@
+"""kill -9 at a random moment under load: what was echoed, confirmed by a barrier, or seen by anybody else is there."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit.served import Served, serve
+from kit.wire import Closed, Peer
+from pycrdt import Doc, Map
+
+from crdt_docs.updates.parse import parse
+
+WRITERS = 2
+"""Per task."""
+TASKS_AT_A_TIME = 2
+
+
+class Promises:
+    """Keys that the server let somebody see or rely on, by task."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, set[str]] = {}
+
+    def note_update(self, task: str, update: bytes) -> None:
+        """An echo or another's update: both come after the commit."""
+        keys = (struct.key for section in parse(update).sections for struct in section.structs)
+        self.note(task, {key for key in keys if key is not None})
+
+    def note(self, task: str, keys: set[str]) -> None:
+        self.kept.setdefault(task, set()).update(keys)
+
+
+async def write(served: Served, task: str, name: str, promises: Promises) -> None:
+    """Add keys, one an update, as fast as barriers allow, until the server dies."""
+    doc = Doc[Any]()
+    marks = doc.get("marks", type=Map)
+    with contextlib.suppress(Closed, OSError):
+        async with served.join(task, doc) as peer:
+            peer.on_update = lambda update: promises.note_update(task, update)
+            for batch in range(100_000):
+                sent = set()
+                for n in range(random.randrange(1, 12)):
+                    key = f"{name}-{batch}-{n}"
+                    marks[key] = "x" * random.choice([1, 1, 1, 30, 3000])
+                    sent.add(key)
+                    await peer.push()
+                await peer.barrier()
+                promises.note(task, sent)
+
+
+async def watch(served: Served, task: str, promises: Promises) -> None:
+    """Somebody who only reads, until the server dies."""
+    with contextlib.suppress(Closed, OSError):
+        async with served.join(task) as peer:
+            peer.on_update = lambda update: promises.note_update(task, update)
+            await peer.end(60)
+
+
+async def read_back(served: Served, task: str) -> set[str]:
+    """All keys that a newcomer is given."""
+    doc = Doc[Any]()
+    marks = doc.get("marks", type=Map)
+    async with served.join(task, doc) as peer:
+        assert isinstance(peer, Peer)
+        return set(marks.keys())
+
+
+async def run_until_killed(served: Served, tasks: list[str], round_: int, promises: Promises) -> None:
+    jobs = [
+        asyncio.ensure_future(job)
+        for task in tasks
+        for job in (
+            *(write(served, task, f"{round_}-{writer}", promises) for writer in range(WRITERS)),
+            watch(served, task, promises),
+        )
+    ]
+    await asyncio.sleep(random.uniform(0.05, 0.45))
+    served.server.kill()
+    await asyncio.gather(*jobs)
+
+
+async def kill_and_compare(folder: Path, rounds: int, *options: str) -> int:
+    promises = Promises()
+    with serve(folder, *options) as served:
+        tasks = [served.new_task(f"Task {n}") for n in range(TASKS_AT_A_TIME)]
+        for round_ in range(rounds):
+            if round_ % 10 == 9:  # a fresh document, so that reading back stays quick
+                tasks = [*tasks[1:], served.new_task(f"Task {round_}")]
+            await run_until_killed(served, tasks, round_, promises)
+            served.server.start()
+            for task in tasks:
+                lost = promises.kept.get(task, set()) - await read_back(served, task)
+                assert not lost, f"round {round_} lost {sorted(lost)[:5]}"
+        for task, keys in promises.kept.items():
+            assert keys <= await read_back(served, task)
+    return sum(len(keys) for keys in promises.kept.values())
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(("durability", "rounds"), [("full", 35), ("process", 15)])
+async def test_nothing_that_was_promised_is_lost_by_kill_minus_nine(
+    tmp_path: Path, durability: str, rounds: int
+) -> None:
+    assert await kill_and_compare(tmp_path, rounds, "--durability", durability) > rounds * 20
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("durability", ["full", "process"])
+async def test_nothing_that_was_promised_is_lost_by_five_hundred_kills(tmp_path: Path, durability: str) -> None:
+    assert await kill_and_compare(tmp_path, 500, "--durability", durability) > 10_000
