@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import anyio
+import uvicorn
 from kit.clock import FakeClock
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute, WebSocketRoute
@@ -38,15 +39,18 @@ from server.http import health, web
 from server.http.api import Doors, table
 from server.http.endpoint import PREFIX, Row, mount
 from server.http.headers import Guarded
+from server.http.protocol import HttpProtocol
 from server.http.reader import Reader
+from server.rooms.compacting import Compacted
 from server.rooms.gate import Gate
 from server.rooms.lanes import ThreadLane
-from server.rooms.registry import Compacted, Rooms
+from server.rooms.registry import Rooms
 from server.rooms.verdict import Shape
 from server.store.log import SqliteLog
 from server.store.nouns import Nouns, open_nouns
 from server.sync.endpoint import SyncEndpoint
 from server.sync.presences import Presences
+from server.sync.protocol import SocketProtocol
 
 HOST = "localhost:8484"
 ORIGIN = f"http://{HOST}"
@@ -210,7 +214,7 @@ async def app_under_test(folder: Path, static: Path | None = None) -> AsyncItera
         open_nouns(folder) as nouns,
         ThreadLane("write") as write,
         ThreadLane("read") as read,
-        Engine(workers={"read": 1}) as engine,
+        Engine(workers={"read": 1, "parse": 0, "compact": 0}) as engine,
     ):
         with SqliteLog(folder / "log.db", "process") as log:
             async with Rooms(log, Inline(), clock, SHAPES, write=write, read=read) as rooms:
@@ -243,3 +247,22 @@ def compose(nouns: Nouns, rooms: Rooms, engine: Engine, clock: FakeClock, static
         *(web.routes(static) if static else web.routes()),
     ]
     return AppUnderTest(wrap(routes, tally, Hosts()), rows, nouns, rooms, doors, clock, tally, trouble)
+
+
+@asynccontextmanager
+async def on_the_wire(app: ASGIApp) -> AsyncIterator[int]:
+    """The application over loopback, with the protocols that the server uses; the port."""
+    config = uvicorn.Config(
+        app, host="127.0.0.1", port=0, http=HttpProtocol, ws=SocketProtocol, lifespan="off", log_level="warning",
+        access_log=False, timeout_graceful_shutdown=1, ws_per_message_deflate=False,
+    )  # fmt: skip
+    server = uvicorn.Server(config)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(server.serve)
+        with anyio.fail_after(20):
+            while not server.started:  # noqa: ASYNC110 - uvicorn offers nothing to wait for
+                await anyio.sleep(0.01)
+        try:
+            yield server.servers[0].sockets[0].getsockname()[1]
+        finally:
+            server.should_exit = True
