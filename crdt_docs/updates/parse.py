@@ -101,7 +101,13 @@ def parse(update: bytes) -> Parsed:
     if update == b"\x00\x00":
         return _EMPTY
     try:
-        return _parse_keystroke(update) or _parse(update)
+        quick = _parse_keystroke(update)
+    except IndexError:
+        quick = None
+    if quick is not None:
+        return quick
+    try:
+        return _parse(update)
     except IndexError:
         raise Malformed("update cut short") from None
     except UnicodeDecodeError:
@@ -109,9 +115,9 @@ def parse(update: bytes) -> Parsed:
 
 
 def _parse_keystroke(b: bytes) -> Parsed | None:
-    """What typing sends, in a third of the time: one ASCII string after or before something, nothing deleted.
+    """What typing sends, in half the time: one ASCII string after or before something, nothing deleted.
 
-    None where it is anything else, or not quite in order: ``_parse`` then says what.
+    None, or IndexError, where it is anything else or not quite in order: ``_parse`` then says what.
     """
     if b[0] != 1 or b[1] != 1 or b[-1] != 0:
         return None
