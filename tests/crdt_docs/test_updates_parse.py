@@ -225,7 +225,6 @@ def test_the_short_way_for_keystrokes_reads_as_the_long_way() -> None:
             try:
                 short = parser._parse_keystroke(variant)
             except IndexError:
-                assert read(variant) is IndexError
                 continue
             if short is not None:
                 taken += 1
