@@ -28,7 +28,7 @@ from server.store import actors, rows
 from server.store import log_writing as write
 from server.store.claims import settle
 from server.store.lines import Line, scan
-from server.store.log_file import Readers, is_passing, open_for_reading, open_for_writing
+from server.store.log_file import FILE_ERRORS, Readers, is_passing, open_for_reading, open_for_writing
 from server.store.log_reading import Gone, read_claim, read_claims, read_logged, read_snapshot
 
 Read = TypeVar("Read")
@@ -73,9 +73,10 @@ class SqliteLog:
                 self._connection = self._connect()
                 self._anchor = open_for_reading(self._path)
                 self._anchor.execute("SELECT count(*) FROM documents").fetchone()
-            except sqlite3.Error as error:
+            except FILE_ERRORS as error:
                 self._abandon()
-                raise LogFailed(f"log.db cannot be opened ({error}).") from error
+                kind = LogFailed if is_passing(error) else CorruptLog
+                raise kind(f"log.db cannot be opened ({error}).") from error
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -268,7 +269,7 @@ class SqliteLog:
                 if self._connection is None:
                     self._connection = self._connect()
                 yield self._connection
-            except (sqlite3.Error, OSError) as error:
+            except (*FILE_ERRORS, OSError) as error:
                 self._abandon()
                 raise LogFailed(f"The server cannot store anything at the moment ({error}).") from error
             except BaseException:
@@ -338,7 +339,7 @@ class SqliteLog:
                     return what()
                 except Gone as error:
                     gone = error
-                except sqlite3.Error as error:
+                except FILE_ERRORS as error:
                     if is_passing(error):
                         raise LogFailed(f"The log cannot be read at the moment ({error}).") from error
                     raise CorruptLog(f"Document {name}: log.db cannot be read ({error}).") from error
@@ -359,7 +360,7 @@ class SqliteLog:
             covered = snapshot.seq if snapshot else 0
             if not expected <= covered <= head:
                 raise Gone(f"its snapshot reaches to {covered}, where {expected} was expected")
-            tail = read_logged(connection, name, ids, covered) if covered < head else []
+            tail = read_logged(connection, name, line.key, ids, covered) if covered < head else []
             if covered + len(tail) != head:
                 raise Gone(f"the updates {covered + 1} to {head} are not all there")
             claims = read_claims(connection, line.key)
@@ -372,4 +373,4 @@ class SqliteLog:
         if line is None or not ids:
             return []
         with self._readers.one() as connection:
-            return read_logged(connection, line.name, ids, after)
+            return read_logged(connection, line.name, doc, ids, after)

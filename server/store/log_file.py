@@ -16,6 +16,9 @@ from server.domain.durability import Durability
 from server.domain.log import CorruptLog
 from server.store.folder import make_private
 
+FILE_ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
+"""What sqlite3 raises; the second where damaged bytes get into a message of its own."""
+
 _PASSING: Final = frozenset(
     (
         sqlite3.SQLITE_BUSY,
@@ -99,7 +102,7 @@ def open_for_writing(path: Path, durability: Durability) -> sqlite3.Connection:
         connection.execute("PRAGMA wal_autocheckpoint = 4000")
         connection.execute("PRAGMA journal_size_limit = 16777216")
         _make_schema(connection)
-    except sqlite3.Error as error:
+    except FILE_ERRORS as error:
         connection.close()
         if is_passing(error):
             raise
@@ -118,7 +121,7 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def is_passing(error: sqlite3.Error) -> bool:
+def is_passing(error: Exception) -> bool:
     """Whether the disk is to blame, or somebody else, and not what is stored."""
     return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF in _PASSING
 

@@ -26,15 +26,20 @@ class Gone(Exception):
     """What the heads name is not in the file: a commit that they have not heard of yet, or damage."""
 
 
-def read_logged(connection: sqlite3.Connection, name: DocName, ids: Sequence[int], after: int) -> list[Logged]:
-    """The updates after that seq in those rows. Raises Gone if a row is not there."""
+def read_logged(
+    connection: sqlite3.Connection, name: DocName, doc: DocKey, ids: Sequence[int], after: int
+) -> list[Logged]:
+    """The updates after that seq in those rows, which follow on one another. Raises Gone if a row is not there."""
     found: list[Logged] = []
     known: dict[int, Actor] = {}
-    count = 0
+    count = end = 0
     for span in spans(ids):
         for row in map(Row._make, connection.execute(_ROWS, span)):
-            count += 1
-            for seq, entry in enumerate(_checked(name, row), row.seq):
+            framed = _checked(name, row)
+            if row.doc != doc or (count and row.seq != end + 1):
+                raise CorruptLog(f"Document {name}: another row stands where update {end + 1} should be.")
+            count, end = count + 1, row.end
+            for seq, entry in enumerate(framed, row.seq):
                 if seq > after:
                     actor = known.get(entry.actor)
                     if actor is None:
@@ -42,6 +47,8 @@ def read_logged(connection: sqlite3.Connection, name: DocName, ids: Sequence[int
                     found.append(Logged(seq, entry.update, actor, entry.at))
     if count != len(ids):
         raise Gone(f"{len(ids) - count} of its rows are missing")
+    if found and found[0].seq != after + 1:
+        raise CorruptLog(f"Document {name}: its log begins with update {found[0].seq} instead of {after + 1}.")
     return found
 
 
@@ -49,7 +56,7 @@ def _checked(name: DocName, row: Row) -> list[Framed]:
     try:
         return unpack(row)
     except ValueError as error:
-        raise CorruptLog(f"Document {name}: the row with updates {row.seq} to {row.end} {error}.") from None
+        raise CorruptLog(f"Document {name}: row {row.id} at update {row.seq} {error}.") from None
 
 
 def read_snapshot(connection: sqlite3.Connection, name: DocName, doc: DocKey) -> Snapshot | None:

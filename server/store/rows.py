@@ -56,7 +56,7 @@ def checksum(doc: int, seq: int, n: int, data: bytes) -> int:
 
 def unpack(row: Row) -> list[Framed]:
     """The row's entries. Raises ValueError with what is wrong, if anything is."""
-    if not isinstance(row.data, bytes) or checksum(row.doc, row.seq, row.n, row.data) != row.crc:
+    if not _is_whole(row) or checksum(row.doc, row.seq, row.n, row.data) != row.crc:
         raise ValueError("does not match its checksum")
     found, at, data, size = [], 0, row.data, len(row.data)
     while at < size:
@@ -70,6 +70,13 @@ def unpack(row: Row) -> list[Framed]:
     if len(found) != row.n:
         raise ValueError(f"holds {len(found)} updates where {row.n} were written")
     return found
+
+
+def _is_whole(row: Row) -> bool:
+    """SQLite keeps any type in any column; damage makes use of that."""
+    doc, seq, n = row[1:4]
+    numbers = all(isinstance(number, int) and 0 <= number < 2**63 for number in (doc, seq, n))
+    return numbers and n < 2**32 and isinstance(row.data, bytes)
 
 
 def snapshot_checksum(doc: int, seq: int, update: bytes, state: bytes, index: bytes) -> int:

@@ -173,8 +173,9 @@ def test_flipped_bytes_are_an_error_or_harmless_but_never_other_content(tmp_path
                 for name in names:
                     if log.exists(name):
                         opened = log.open(name)
-                        expected = [(seq, b"%d" % seq) for seq in range(21, opened.head + 1)]
-                        assert opened.snapshot == Snapshot(20, b"twenty" * 300, b"gate", b"index")
+                        assert opened.snapshot in (Snapshot(20, b"twenty" * 300, b"gate", b"index"), None)
+                        covered = opened.snapshot.seq if opened.snapshot else 0  # the first row reaches back to 1
+                        expected = [(seq, b"%d" % seq) for seq in range(covered + 1, opened.head + 1)]
                         assert updates(opened) == expected
                         assert all(entry.actor.principal for entry in opened.tail)
         except (CorruptLog, LogFailed):
