@@ -193,11 +193,11 @@ def keystrokes() -> list[bytes]:
     """What typing sends, and close relatives of it."""
     clients = (1, 200, 70_000, 2_100_000, 270_000_000, CLIENT, OTHER, 2**32 - 1, 2**40, 2**53 - 1)
     clocks = (0, 1, 127, 128, 129, 16_383, 16_384, 2_097_151, 2_097_152, 2**31, 2**32 - 3)
-    texts = ("a", "ab\n", "ü", "😀", "x" * 127, "x" * 128, "\x00")
+    texts = ("a", "b", "c", "ab\n", "ü", "😀", "x" * 127, "x" * 128, "\x00")
     rng = random.Random(7)
     out = []
     for _ in range(400):
-        client, other = rng.choice(clients), rng.choice(clients)
+        client, other = rng.sample(clients, counts=(1, 1, 1, 6, 6, 9, 9, 6, 1, 1), k=2)
         places = ((other, rng.choice(clocks)), None)
         body = string(rng.choice(texts), origin=rng.choice(places), right_origin=rng.choice(places))
         out.append(update(section(client, rng.choice(clocks), body)))
@@ -230,7 +230,7 @@ def test_the_short_way_for_keystrokes_reads_as_the_long_way() -> None:
                 taken += 1
                 assert short == read(variant), variant.hex()
                 assert isinstance(short, parser.Parsed) and isinstance(short.sections[0].structs[0], Struct)
-    assert taken > 3000
+    assert taken > 1000
 
 
 def test_typing_takes_the_short_way() -> None:
