@@ -149,8 +149,8 @@ def migrations() -> list[tuple[int, str]]:
 
 def _statements(script: str) -> Iterator[str]:
     statement = ""
-    for line in script.splitlines(keepends=True):
-        statement += line
+    for piece in re.findall(r"[^;]*;", script):
+        statement += piece
         if sqlite3.complete_statement(statement):
             yield statement
             statement = ""
