@@ -15,6 +15,7 @@ class Verdict(Enum):
     OUTGREW = "the engine ran out of its memory"
     REFUSED = "the engine cannot read this document"
     STARVED = "the machine had no time for this document"
+    ABSENT = "the engine cannot be started"
     BUSY = "the engine has too much to do"
     CLOSED = "the engine is shutting down"
 

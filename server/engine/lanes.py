@@ -126,7 +126,7 @@ class _Seat:
             try:
                 process = await self.process()
             except OSError as error:
-                raise EngineFailed(Verdict.BUSY, f"no worker could be started: {error}") from error
+                raise EngineFailed(Verdict.ABSENT, str(error)) from error
             try:
                 patience = job.seconds * worker.PATIENCE
                 reply = await asyncio.wait_for(process.ask(job.name, job.seconds, job.arguments), patience)

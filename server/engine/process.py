@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from server.engine.worker import REPLY, REQUEST
+from server.engine.worker import DONE, REPLY, REQUEST
 
 MAX_REPLY: Final = 1 << 29
+START_WITHIN: Final = 60.0
 _BOOT: Final = (
     "import json, sys; path, fd, jobs, memory = json.loads(sys.argv[1]); sys.path[:] = path; "
     "from server.engine.worker import main; main(fd, jobs, memory)"
@@ -52,18 +53,37 @@ class WorkerProcess:
 
     @classmethod
     async def start(cls, jobs: Mapping[str, str], memory: int) -> WorkerProcess:
-        """Start a fresh interpreter that knows only these jobs (name → ``module:function``)."""
+        """Start a fresh interpreter that knows only these jobs (name → ``module:function``), and await that it does.
+
+        Raises OSError where it can't be had: then nothing is known about any document.
+        """
         ours, theirs = socket.socketpair()
+        spawning = asyncio.get_running_loop().run_in_executor(None, _spawn, theirs, jobs, memory)
         try:
-            child = await asyncio.to_thread(_spawn, theirs, jobs, memory)
-        except BaseException:
+            child = await asyncio.shield(spawning)
+        except asyncio.CancelledError:
+            ours.close()
+            # The thread can't be stopped; what it starts finds its pipe closed and ends.
+            child = await spawning
+            await asyncio.to_thread(child.wait)
+            raise
+        except OSError:
             ours.close()
             raise
-        finally:
-            theirs.close()
         ours.setblocking(False)
         reader, writer = await asyncio.open_connection(sock=ours, limit=1 << 22)
-        return cls(child, reader, writer)
+        made = cls(child, reader, writer)
+        try:
+            ready = await asyncio.wait_for(made._reply(), START_WITHIN)
+        except (Died, TimeoutError) as error:
+            raise OSError(f"worker ended at its start: {await made.end()}") from error
+        except BaseException:
+            await made.end()
+            raise
+        if ready.status != DONE:
+            await made.end()
+            raise OSError(f"worker cannot load its jobs: {ready.data.decode()}")
+        return made
 
     async def ask(self, job: str, seconds: float, arguments: Sequence[Any]) -> Reply:
         """Run one job and await its reply; one at a time. Raises Died. The caller bounds the time."""
@@ -72,6 +92,12 @@ class WorkerProcess:
             self._writer.write(REQUEST.pack(len(request)))
             self._writer.write(request)
             await self._writer.drain()
+        except OSError as error:
+            raise Died(str(error)) from None
+        return await self._reply()
+
+    async def _reply(self) -> Reply:
+        try:
             status, resident, length = REPLY.unpack(await self._reader.readexactly(REPLY.size))
             if length > MAX_REPLY:
                 raise Died("the reply is too large")
@@ -90,13 +116,13 @@ class WorkerProcess:
 def _spawn(theirs: socket.socket, jobs: Mapping[str, str], memory: int) -> subprocess.Popen[bytes]:
     root = str(Path(__file__).resolve().parents[2])
     path = [root, *(entry for entry in sys.path if entry not in ("", root))]
-    boot = json.dumps([path, theirs.fileno(), dict(jobs), memory])
-    return subprocess.Popen(
-        [sys.executable, "-I", "-c", _BOOT, boot],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,  # a native panic prints what it was about, which may be people's words
-        pass_fds=(theirs.fileno(),),
-        start_new_session=True,
-        cwd="/",
-    )
+    with theirs:
+        return subprocess.Popen(
+            [sys.executable, "-I", "-c", _BOOT, json.dumps([path, theirs.fileno(), dict(jobs), memory])],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,  # a native panic prints what it was about, which may be people's words
+            pass_fds=(theirs.fileno(),),
+            start_new_session=True,
+            cwd="/",
+        )

@@ -51,14 +51,18 @@ def main(descriptor: int, jobs: Mapping[str, str], memory: int) -> None:
     pipe = socket.socket(fileno=descriptor)
     pipe.setblocking(True)
     fcntl.fcntl(pipe, fcntl.F_SETOWN, os.getpid())
-    known: dict[str, Job] = {}
+    try:
+        known = {name: _find(path) for name, path in jobs.items()}
+    except Exception as error:
+        _reply(pipe, BROKEN, _why(error))
+        return
+    _reply(pipe, DONE, b"")
     while (head := _receive(pipe, REQUEST.size)) is not None:
         request = _receive(pipe, REQUEST.unpack(head)[0])
         if request is None:
             return
-        status, reply = _attend(pipe, known, jobs, request)
-        pipe.sendall(REPLY.pack(status, _resident(), len(reply)))
-        pipe.sendall(reply)
+        status, reply = _attend(pipe, known, request)
+        _reply(pipe, status, reply)
         if status == BROKEN:
             return
 
@@ -82,6 +86,11 @@ def _resident() -> int:
         return 0
 
 
+def _reply(pipe: socket.socket, status: int, data: bytes) -> None:
+    pipe.sendall(REPLY.pack(status, _resident(), len(data)))
+    pipe.sendall(data)
+
+
 def _receive(pipe: socket.socket, size: int) -> bytes | None:
     out = bytearray()
     while len(out) < size:
@@ -92,15 +101,13 @@ def _receive(pipe: socket.socket, size: int) -> bytes | None:
     return bytes(out)
 
 
-def _attend(pipe: socket.socket, known: dict[str, Job], jobs: Mapping[str, str], request: bytes) -> tuple[int, bytes]:
+def _attend(pipe: socket.socket, known: Mapping[str, Job], request: bytes) -> tuple[int, bytes]:
     name, seconds, arguments = marshal.loads(request)
     flags = fcntl.fcntl(pipe, fcntl.F_GETFL)
     signal.setitimer(signal.ITIMER_PROF, seconds)
     signal.setitimer(signal.ITIMER_REAL, seconds * PATIENCE + GRACE)
     fcntl.fcntl(pipe, fcntl.F_SETFL, flags | os.O_ASYNC)
     try:
-        if name not in known:
-            known[name] = _find(jobs[name])
         return _run(known[name], arguments)
     finally:
         fcntl.fcntl(pipe, fcntl.F_SETFL, flags)
