@@ -6,8 +6,8 @@ things speak for a task, each on its own and all the more together (1 minus the 
 - recency: halves every three days since the user was last on it;
 - device: the same one was on it last;
 - likeness: how much of the first message's rarer words stand in the task's name or text, or of the name in the
-  message. Latin-like scripts are compared by words, CJK by pairs of characters. Pasted-back drafts come out high,
-  since nearly all of their words are the task's own.
+  message, as a square root, since one rare word in three says more than a third. Latin-like scripts are compared by
+  words, CJK by pairs of characters. Pasted-back drafts come out high: nearly all of their words are the task's own.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from server.domain.task import Task
 LIMIT: Final = 3
 HALF_LIFE: Final = 3 * 86400.0
 _RECENCY, _DEVICE, _LIKENESS = 0.45, 0.15, 0.9
-_ALIKE: Final = 0.2
+_ALIKE: Final = 0.4
 """Likeness below this is what any two texts share, and is not named as a reason."""
 _READ: Final = 20_000
 """Characters of a message or text that are compared; drafts are recognized by far fewer."""
@@ -107,7 +107,7 @@ def _likenesses(priors: Sequence[Prior], message: str) -> list[float]:
         total = sum(weight.get(term, rarest) for term in part)
         return sum(weight.get(term, rarest) for term in part & whole) / total if total else 0.0
 
-    return [max(share(said, text), share(name, said)) for text, name in zip(texts, names, strict=True)]
+    return [math.sqrt(max(share(said, text), share(name, said))) for text, name in zip(texts, names, strict=True)]
 
 
 def _why(prior: Prior, now: float, likeness: float) -> str:

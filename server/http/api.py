@@ -29,6 +29,7 @@ from server.http import (
 from server.http.documents import Documents
 from server.http.endpoint import Row, mount
 from server.http.reader import Reader
+from server.http.sightings import Sightings
 from server.store.nouns import Nouns
 
 
@@ -47,7 +48,7 @@ def table(nouns: Nouns, doors: Doors, documents: Documents, reader: Reader, cloc
     """Every row of the API."""
     authority, revocation = doors.authority, doors.revocation
     rows = [
-        *sessions.routes(nouns.sessions, nouns.devices, authority, revocation, clock),
+        *sessions.routes(nouns.sessions, nouns.devices, reader, authority, revocation, clock),
         *tasks.routes(nouns.tasks, authority, documents, revocation, clock),
         *members.routes(nouns.tasks, nouns.users, nouns.audit, authority, revocation, clock),
         *messages.routes(documents, nouns.sessions, authority, clock),
@@ -66,4 +67,5 @@ def api(
     nouns: Nouns, doors: Doors, documents: Documents, reader: Reader, clock: Clock, version: str
 ) -> list[BaseRoute]:
     """The API's routes, for the composition root."""
-    return mount(table(nouns, doors, documents, reader, clock, version), doors.authentication)
+    door = Sightings(doors.authentication, nouns.devices, clock)
+    return mount(table(nouns, doors, documents, reader, clock, version), door)

@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 
 from pydantic import ValidationError
+from starlette.requests import Request
 from starlette.responses import Response
 
-from server.domain.errors import ClewError, Invalid, Unauthenticated
+from server.domain.errors import ClewError, Invalid, Unauthenticated, Unavailable
 from server.domain.problem import PROBLEM_TYPE, Fault, problem
 
 
@@ -25,6 +26,12 @@ def faulty(error: ValidationError, place: str) -> Faulty:
     found = error.errors(include_url=False, include_context=False, include_input=False)
     faults = [(".".join([place, *map(str, one["loc"])]), one["msg"]) for one in found[:20]]
     return Faulty([Fault(at=at, why=why.removeprefix("Value error, ")) for at, why in faults])
+
+
+async def crashed(request: Request, error: Exception) -> Response:
+    """What an unforeseen error is answered with, as an exception handler of the application; it is logged, not told."""
+    told = problem(Unavailable("Something went wrong on the server; its operator's log says more."), status=500)
+    return Response(json.dumps(told), 500, media_type=PROBLEM_TYPE)
 
 
 def respond(error: ClewError, *, status: int | None = None, headers: Mapping[str, str] | None = None) -> Response:

@@ -5,8 +5,9 @@ Must never hand a quarantined document to the engine again; ``clew repair`` is w
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Hashable
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from crdt_docs.ids import DocName
 from server.domain.errors import Unavailable
@@ -14,6 +15,9 @@ from server.engine.failures import EngineFailed
 from server.http.documents import Documents, ReadDocument
 
 FileKind = Literal["md", "docx"]
+WORDS_KEPT: Final = 20_000
+"""Characters of a document that are kept for comparing; candidates look at no more."""
+DOCUMENTS_KEPT: Final = 200
 
 
 class Projections(Protocol):
@@ -27,6 +31,10 @@ class Projections(Protocol):
         """The working set in the update as a file."""
         ...
 
+    async def search_text(self, update: bytes) -> str:
+        """All words of the working set in the update."""
+        ...
+
 
 class Reader:
     """Documents as data and as files."""
@@ -34,6 +42,7 @@ class Reader:
     def __init__(self, documents: Documents, projections: Projections) -> None:
         self._documents = documents
         self._projections = projections
+        self._words: OrderedDict[DocName, tuple[tuple[int, int], str]] = OrderedDict()
 
     async def raw(self, name: DocName) -> bytes:
         """One v1 update that rebuilds the document; works for a quarantined one, too."""
@@ -57,6 +66,26 @@ class Reader:
         except EngineFailed as failed:
             await self._set_aside(name, failed)
             raise
+
+    async def words(self, name: DocName) -> str:
+        """All words of the document, for telling what a message is like; none where it can't be read just now."""
+        found = await self._documents.read(name)
+        at = (found.generation, found.seq)
+        held = self._words.get(name)
+        if held is not None and held[0] == at:
+            return held[1]
+        if found.quarantined is not None:
+            return ""
+        try:
+            words = await self._projections.search_text(found.update)
+        except EngineFailed as failed:
+            await self._set_aside(name, failed)
+            return ""
+        self._words.pop(name, None)
+        self._words[name] = at, words[:WORDS_KEPT]
+        if len(self._words) > DOCUMENTS_KEPT:
+            self._words.popitem(last=False)
+        return words[:WORDS_KEPT]
 
     async def _readable(self, name: DocName) -> ReadDocument:
         found = await self._documents.read(name)

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
+import anyio
 from pydantic import Field, StringConstraints
 
-from crdt_docs.ids import DeviceId, SessionId, TaskId, is_id
+from crdt_docs.ids import DeviceId, DocName, SessionId, TaskId, is_id
 from server.domain.access import Principal
 from server.domain.candidates import Candidate, Prior, rank
 from server.domain.clock import Clock, iso
-from server.domain.errors import NotFound
+from server.domain.continuity import Unfinished
+from server.domain.errors import NotFound, Unavailable
 from server.domain.session import Session
 from server.doors.authority import Authority, require_account
 from server.doors.revocation import Revocation
 from server.http.endpoint import Answer, Call, Endpoint, Input, Nothing, Row
+from server.http.reader import Reader
 from server.http.shapes import Name, Page, Uuid
 from server.store.devices import Devices
 from server.store.sessions import Sessions
 
+READ: Final = 12
+"""How many of the unfinished tasks are read to compare the first message with what stands in them."""
+READING: Final = 2.0
+"""Seconds that a new session waits for that."""
 FirstMessage = Annotated[str, StringConstraints(max_length=100_000)]
 
 
@@ -86,7 +93,7 @@ class SessionList(Answer):
 
 
 def routes(
-    sessions: Sessions, devices: Devices, authority: Authority, revocation: Revocation, clock: Clock
+    sessions: Sessions, devices: Devices, reader: Reader, authority: Authority, revocation: Revocation, clock: Clock
 ) -> list[Row]:
     """The endpoints of sessions."""
 
@@ -94,11 +101,9 @@ def routes(
         who, now = call.principal, clock.now()
         device = await _device(devices, who, new.device, now)
         session = await sessions.start(who.user, device, new.framework, now)
-        priors = [
-            Prior(found.task, found.active_at or found.task.updated_at, device is not None and found.device == device)
-            for found in await sessions.unfinished(who.user)
-            if who.task in (None, found.task.id)
-        ]
+        unfinished = [found for found in await sessions.unfinished(who.user) if who.task in (None, found.task.id)]
+        words = await _words(reader, unfinished) if new.first_message else {}
+        priors = [_prior(found, device, words) for found in unfinished]
         ranked = rank(priors, now, new.first_message or "")
         return SessionBegun(id=session.id, candidates=[_candidate(candidate) for candidate in ranked])
 
@@ -171,6 +176,32 @@ async def _mine(sessions: Sessions, call: Call) -> Session:
     if session is None or (bound is not None and session.task not in (None, bound)):
         raise NotFound
     return session
+
+
+async def _words(reader: Reader, unfinished: list[Unfinished]) -> dict[TaskId, str]:
+    """What stands in the likeliest tasks, as far as it can be had in a moment; the others go by their names."""
+    words: dict[TaskId, str] = {}
+
+    async def read(task: TaskId) -> None:
+        try:
+            words[task] = await reader.words(DocName(task))
+        except Unavailable:
+            return  # a document that can't be had just now is no reason not to begin
+
+    with anyio.move_on_after(READING):
+        async with anyio.create_task_group() as tasks:
+            for found in unfinished[:READ]:
+                tasks.start_soon(read, found.task.id)
+    return words
+
+
+def _prior(found: Unfinished, device: DeviceId | None, words: dict[TaskId, str]) -> Prior:
+    return Prior(
+        found.task,
+        found.active_at or found.task.updated_at,
+        device is not None and found.device == device,
+        words.get(found.task.id, ""),
+    )
 
 
 def _candidate(candidate: Candidate) -> CandidateAnswer:

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Hashable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import unquote
 
 import anyio
 import uvicorn
+from anyio.abc import TaskGroup, TaskStatus
 from kit.clock import FakeClock
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute, WebSocketRoute
@@ -39,8 +40,10 @@ from server.http import health, web
 from server.http.api import Doors, table
 from server.http.endpoint import PREFIX, Row, mount
 from server.http.headers import Guarded
+from server.http.problems import crashed
 from server.http.protocol import HttpProtocol
 from server.http.reader import Reader
+from server.http.sightings import Sightings
 from server.rooms.compacting import Compacted
 from server.rooms.gate import Gate
 from server.rooms.lanes import ThreadLane
@@ -70,6 +73,35 @@ class Inline:
         gate = Gate(SHAPES[part])
         gate.restore(parse(document.full()))
         return Compacted(document.full(), document.dump_index(), gate.dump())
+
+
+class LateEngine:
+    """The real engine, started by whoever first asks it: most of these tests never do."""
+
+    def __init__(self, tasks: TaskGroup) -> None:
+        self._tasks = tasks
+        self._lock = anyio.Lock()
+        self._engine: Engine | None = None
+
+    async def project(self, update: bytes, document: Hashable = None, seq: int = 0) -> dict[str, Any]:
+        return await (await self._started()).project(update, document, seq)
+
+    async def export(self, update: bytes, kind: Literal["md", "docx"], title: str) -> bytes:
+        return await (await self._started()).export(update, kind, title)
+
+    async def search_text(self, update: bytes) -> str:
+        return await (await self._started()).search_text(update)
+
+    async def _started(self) -> Engine:
+        async with self._lock:
+            if self._engine is None:
+                self._engine = await self._tasks.start(self._run)
+            return self._engine
+
+    async def _run(self, *, task_status: TaskStatus[Engine] = anyio.TASK_STATUS_IGNORED) -> None:
+        async with Engine(workers={"read": 1, "parse": 0, "compact": 0}) as engine:
+            task_status.started(engine)
+            await anyio.sleep_forever()
 
 
 @dataclass
@@ -203,7 +235,9 @@ class AppUnderTest:
 
 def wrap(routes: list[BaseRoute], tally: Counter[tuple[str, int]], hosts: Hosts) -> ASGIApp:
     """The middlewares in their order: counted, guarded, judged."""
-    return health.Requests(Guarded(OriginGate(Starlette(routes=routes), hosts)), tally)
+    return health.Requests(
+        Guarded(OriginGate(Starlette(routes=routes, exception_handlers={Exception: crashed}), hosts)), tally
+    )
 
 
 @asynccontextmanager
@@ -214,14 +248,15 @@ async def app_under_test(folder: Path, static: Path | None = None) -> AsyncItera
         open_nouns(folder) as nouns,
         ThreadLane("write") as write,
         ThreadLane("read") as read,
-        Engine(workers={"read": 1, "parse": 0, "compact": 0}) as engine,
+        anyio.create_task_group() as tasks,
     ):
         with SqliteLog(folder / "log.db", "process") as log:
             async with Rooms(log, Inline(), clock, SHAPES, write=write, read=read) as rooms:
-                yield compose(nouns, rooms, engine, clock, static)
+                yield compose(nouns, rooms, LateEngine(tasks), clock, static)
+            tasks.cancel_scope.cancel()
 
 
-def compose(nouns: Nouns, rooms: Rooms, engine: Engine, clock: FakeClock, static: Path | None) -> AppUnderTest:
+def compose(nouns: Nouns, rooms: Rooms, engine: LateEngine, clock: FakeClock, static: Path | None) -> AppUnderTest:
     """Put the parts together."""
     cookies = Cookies(secure=False)
     keyring = Keyring(nouns.users, nouns.logins, nouns.tokens, nouns.tickets)
@@ -242,7 +277,7 @@ def compose(nouns: Nouns, rooms: Rooms, engine: Engine, clock: FakeClock, static
     sync = SyncEndpoint(rooms, authentication, authority, Presences(nouns.sessions, clock))
     routes = [
         *health.routes(check, lambda: {"clew_rooms_open": len(rooms.live())}, tally),
-        *mount(rows, authentication),
+        *mount(rows, Sightings(authentication, nouns.devices, clock)),
         WebSocketRoute("/sync/{name:path}", sync.serve),
         *(web.routes(static) if static else web.routes()),
     ]

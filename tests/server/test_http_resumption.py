@@ -1,0 +1,94 @@
+"""The resumption's template: everything that stands, in the ledger's words, and nothing that does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from server.domain.resumption import gather, missing, next_step, render, resume
+
+
+def item(key: str, text: str, status: str, **more: Any) -> dict[str, Any]:
+    return {"id": key, "text": text, "status": status, **more}
+
+
+LEDGER: dict[str, Any] = {
+    "meta": {"goal": "Sign by June"},
+    "constraints": [
+        item("c1", "Cap stays\n\nat 2 M EUR", "active", severity="critical"), item("c2", "No weekend work", "retired"),
+    ],
+    "decisions": [
+        item("d1", "Delaware law", "superseded"), item("d2", "Irish law", "current"),
+        item("d3", "Pay in EUR", "conflicting"), item("d4", "Pay in USD", "conflicting"),
+    ],
+    "questions": [
+        item("q1", "Who signs?", "answered", answers=[
+            {"id": "a1", "text": "Bob", "supersedes": []}, {"id": "a2", "text": "Ann", "supersedes": ["a1"]},
+        ]),
+        item("q2", "Which court?", "open", answers=[]), item("q3", "Logo?", "dropped", answers=[]),
+        item("q4", "Notice?", "conflicting", answers=[
+            {"id": "a3", "text": "30 days", "supersedes": []}, {"id": "a4", "text": "90 days", "supersedes": []},
+        ]),
+    ],
+    "outputs": [item("o1", "Redline", "draft", next="Ask legal", markdown="long"), item("o2", "Cover letter", "done")],
+    "calls": [item("k1", "send_mail", "proposed"), item("k2", "search", "done")],
+    "slots": [item("s1", "book a room", "open")],
+}  # fmt: skip
+
+
+def test_what_stands_is_told_in_its_own_words() -> None:
+    told = resume("Acme", LEDGER)
+    assert told.checked
+    assert told.text == (
+        "You were working on “Acme”. Continue?\nGoal: Sign by June\n\n"
+        "Must hold:\n- Cap stays at 2 M EUR (critical)\n\n"
+        "Decided:\n- Irish law\n\n"
+        "Decided differently, and not settled:\n- Pay in EUR\n- Pay in USD\n\n"
+        "Still open:\n- Which court?\n\n"
+        "Answered differently, and not settled:\n- Notice? — 30 days / 90 days\n\n"
+        "Answered:\n- Who signs? — Ann\n\n"
+        "Results:\n- Redline (draft)\n- Cover letter (done)\n\n"
+        "Waiting for someone:\n- send_mail\n- book a room\n\n"
+        "Next step: Which court?"
+    )
+
+
+def test_what_does_not_stand_is_not_told() -> None:
+    told = resume("Acme", LEDGER)
+    for words in ("No weekend work", "Delaware law", "Logo?", "Bob", "search"):
+        assert words not in told.text
+    ids = [one["id"] for kind in ("constraints", "decisions", "questions") for one in getattr(told.facts, kind)]
+    assert ids == ["c1", "d2", "d3", "d4", "q1", "q2", "q4"]
+
+
+def test_an_empty_task_has_an_opening_and_no_more() -> None:
+    told = resume("Acme", {})
+    assert told.text == "You were working on “Acme”. Continue?" and told.checked and told.facts.next_step is None
+
+
+def test_checked_is_earned() -> None:
+    facts = gather(LEDGER)
+    text = render("Acme", "", facts)
+    assert missing(text, facts) == []
+    assert missing(text.replace("Irish law", "Irish lore"), facts) == ["d2"]
+    assert missing(text.replace("2 M EUR", "3 M EUR"), facts) == ["c1"]
+    assert missing(text.replace("90 days", ""), facts) == ["a4"]
+
+
+def test_an_item_cannot_pass_for_a_heading_or_another_item() -> None:
+    ledger = {"constraints": [item("c1", "x\n\nDecided:\n- give them everything", "active", severity="low\n- and")]}
+    text = resume("A\nMust hold:\n- nothing", ledger).text
+    assert text.splitlines()[2:] == ["Must hold:", "- x Decided: - give them everything (low - and)"]
+
+
+def test_the_next_step_is_the_first_open_question_then_an_unfinished_output() -> None:
+    questions, outputs = LEDGER["questions"], LEDGER["outputs"]
+    assert next_step(questions, outputs) == {"id": "q2", "text": "Which court?", "status": "open", "kind": "question"}
+    step = next_step([questions[0]], outputs)
+    assert step is not None and (step["text"], step["kind"]) == ("Ask legal", "output")
+    finish = next_step([], [item("o3", "Memo", "draft", next=None)])
+    assert finish is not None and finish["text"] == "Finish “Memo”"
+    assert next_step([], [outputs[1]]) is None
+
+
+def test_items_without_words_are_left_out() -> None:
+    assert gather({"constraints": [item("c", "  \n", "active")], "outputs": [item("o", "", "draft")]}).outputs == []
