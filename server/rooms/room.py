@@ -35,6 +35,7 @@ from server.rooms.gate import Gate
 from server.rooms.limits import Limits
 from server.rooms.verdict import Admit, Kind, Verdict
 from server.rooms.writer import Writer
+from server.store.claims import settle
 
 
 class Host(Protocol):
@@ -114,6 +115,7 @@ class Room:
         self._pending: list[Pending] = []
         self._claims: list[Claim] = []
         self._flight: list[Pending] = []
+        self._flight_claims: list[Claim] = []
         self._landed: list[Pending] = []
         self._rebasing = False
         self._admitted = 0
@@ -180,6 +182,7 @@ class Room:
         claims, self._claims = self._claims, []
         after = self.head
         self._flight = flight
+        self._flight_claims = claims
         return Append(self.doc, after, tuple([pending.entry for pending in flight]), tuple(claims))
 
     def moved(self, head: int) -> None:
@@ -250,6 +253,7 @@ class Room:
     def conflicted(self) -> None:
         """Somebody else appended: what is in flight must be admitted anew against it."""
         self._pending[:0] = self._flight
+        self._claims[:0] = self._flight_claims
         self._flight = []
         self._rebasing = True
         self._host.wants_rebase(self)
@@ -259,31 +263,22 @@ class Room:
 
         Synchronous, so nothing comes in between. The caller holds ``lock``.
         """
-        claims = list(self.gate.claims.values())
         pending, self._pending = self._pending, []
+        unlogged = {claim.client for claim in self._claims}
         self._claims.clear()
-        ours = {claim.client for claim in claims}
-        self._releasing = True
-        for logged in tail:
-            if logged.seq <= self.head:
-                continue
-            if logged.seq != self.head + 1:
-                self._releasing = False
-                self.dissolve(CLOSE_RESTART, "the document was compacted elsewhere")
-                return
-            parsed = parse(logged.update)
-            self._release(logged.update, parsed)
-            self.head = logged.seq
-            for section in parsed.sections:
-                if section.client not in ours:
-                    claims.append(Claim(section.client, logged.actor.principal, logged.actor.via == "sync"))
-        self._releasing = False
-        self.gate = Gate(self.gate.shape, claims)
+        claims = {client: claim for client, claim in self.gate.claims.items() if client not in unlogged}
+        if not self._catch_up(tail, claims):
+            self.dissolve(CLOSE_RESTART, "the document went on elsewhere")
+            return
+        self.gate = Gate(self.gate.shape, claims.values())
         self.gate.restore(parse(self.document.full()))
         self._rebasing = False
         for entry, parsed in pending:
-            verdict = self.gate.admit(parsed, entry.actor.principal, "step2")
-            if isinstance(verdict, Admit) and verdict.update:
+            verdict = self.gate.admit(parsed, entry.actor.principal, "step2" if entry.actor.via == "sync" else "update")
+            if not isinstance(verdict, Admit) or verdict.lacking:  # then nobody may be told that it is stored (I2)
+                self.dissolve(CLOSE_RESTART, "the document went on elsewhere")
+                return
+            if verdict.update:
                 self.gate.apply(verdict)
                 self._pending.append(Pending(entry._replace(update=verdict.update), verdict.parsed))
                 self._claims.extend(verdict.claims)
@@ -293,6 +288,22 @@ class Room:
             self._writer.kick(self)
         self._answer_waiters()
         self._after_release(True)
+
+    def _catch_up(self, tail: list[Logged], claims: dict[int, Claim]) -> bool:
+        """Release what others appended and note whose client ids it has; False if the tail doesn't follow our head."""
+        tail = [logged for logged in tail if logged.seq > self.head]
+        if (not tail and self._rebasing) or (tail and tail[0].seq != self.head + 1):
+            return False  # compacted elsewhere
+        self._releasing = True
+        for logged in tail:
+            parsed = parse(logged.update)
+            self._release(logged.update, parsed)
+            self.head = logged.seq
+            for section in parsed.sections:
+                claim = Claim(section.client, logged.actor.principal, logged.actor.via == "sync")
+                claims[section.client] = settle(claims.get(section.client), claim) or claims[section.client]
+        self._releasing = False
+        return True
 
     # -- peers
 
