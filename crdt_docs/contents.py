@@ -49,6 +49,8 @@ class Contents:
     slots: list[Item]
     calls: list[Item]
     summary: Item
+    bodies: dict[str, list[Node | Span]]
+    """The rich text of outputs by id; their items have it as Markdown."""
 
     def as_dict(self) -> dict[str, Any]:
         """The projection that HTTP answers with: plain JSON data, documents as Markdown."""
@@ -71,17 +73,19 @@ def read_contents(doc: Doc[Any]) -> Contents:
     """Read all pinned roots of a task's main document, in one transaction."""
     with doc.transaction():
         roots = {name: _entries(doc.get(name, type=Map)) for name in PART_ROOTS["main"]}
+        bodies = {key: _body(_entries(value).get("body")) for key, value in roots["outputs"].items()}
         return Contents(
             meta=_meta(roots["meta"]),
             documents=_documents(roots["documents"]),
             constraints=_items(roots["constraints"], _constraint),
             decisions=_decisions(roots["decisions"]),
             questions=_items(roots["questions"], _question),
-            outputs=_items(roots["outputs"], _output),
+            outputs=_items(roots["outputs"], lambda key, fields: _output(key, fields, bodies.get(key, []))),
             messages=sorted(_items(roots["messages"], _message), key=lambda item: message_order(item["id"])),
             slots=_items(roots["slots"], _slot),
             calls=_items(roots["calls"], _call),
             summary=_summary(roots["summary"]),
+            bodies=bodies,
         )
 
 
@@ -211,9 +215,7 @@ def _question(key: str, fields: dict[str, Any]) -> Item:
     }
 
 
-def _output(key: str, fields: dict[str, Any]) -> Item:
-    body = fields.get("body")
-    tree = read_fragment(body) if isinstance(body, XmlFragment | XmlElement) else []
+def _output(key: str, fields: dict[str, Any], body: list[Node | Span]) -> Item:
     return {
         "id": key,
         "text": words(fields.get("title") or fields.get("text")),
@@ -223,7 +225,7 @@ def _output(key: str, fields: dict[str, Any]) -> Item:
         "run": _short(fields.get("run")),
         "blob": _short(fields.get("blob")),
         "next": _short(fields.get("next")),
-        "markdown": write_markdown(tree) if tree else words(body),
+        "markdown": write_markdown(body),
         **_trace(fields),
     }
 
@@ -275,17 +277,19 @@ def _documents(root: dict[str, Any]) -> list[Document]:
     found: list[tuple[float, str, Document]] = []
     for key, value in root.items():
         fields = _entries(value)
-        body = fields.get("body", value)
-        if isinstance(body, XmlFragment | XmlElement):
-            tree = read_fragment(body)
-        else:
-            text = words(body)
-            tree = [Node("paragraph", {}, [Span(line)]) for line in text.split("\n") if line]
         order = plain(fields.get("order"))
         place = float(order) if isinstance(order, int | float) and not isinstance(order, bool) else float(_LATE)
-        found.append((place, key, Document(key, words(fields.get("title")), tree)))
+        body = _body(fields.get("body", None if fields else value))
+        found.append((place, key, Document(key, words(fields.get("title")), body)))
     found.sort(key=lambda entry: entry[:2])
     return [document for _, _, document in found]
+
+
+def _body(value: Any) -> list[Node | Span]:
+    """Rich text as a tree; bare words where it is meant become a paragraph a line."""
+    if isinstance(value, XmlFragment | XmlElement):
+        return read_fragment(value)
+    return [Node("paragraph", {}, [Span(line)]) for line in words(value).split("\n") if line]
 
 
 def _meta(root: dict[str, Any]) -> Item:

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from crdt_docs.contents import Contents, Item
-from crdt_docs.markdown_reader import read_markdown
 from crdt_docs.richtext import Node, Span, settled
 
 _USUAL: Final = frozenset(("active", "current", "answered", "sent", "draft"))
@@ -29,7 +28,7 @@ def task_report(contents: Contents, title: str) -> list[Node | Span]:
             out += [_heading(2, document.title or "Document"), *document.body]
     for output in contents.outputs:
         heading = _heading(2, _noted(output["title"] or "Output", output["status"]))
-        out += [heading, *read_markdown(output["markdown"])]
+        out += [heading, *contents.bodies.get(output["id"], [])]
     out += _section("Decisions", map(_entry, contents.decisions))
     out += _section("Constraints", map(_entry, contents.constraints))
     out += _section("Questions", map(_question, contents.questions))

@@ -11,6 +11,8 @@ from typing import Any
 
 from pycrdt import Array, Doc, Map, Text
 
+from crdt_docs.updates.parse import Parsed
+
 KINDS: dict[str, Any] = {"array": Array, "map": Map, "text": Text}
 
 
@@ -79,3 +81,8 @@ def refuse() -> bytes:
 
 def panic() -> bytes:
     raise BaseException("as a native panic")
+
+
+def count_sections(parsed: Parsed) -> bytes:
+    """Stands where the gate's state is made at compaction."""
+    return str(len(parsed.sections)).encode()
