@@ -59,5 +59,4 @@ async def last_entries_of(room: Room, build: Build) -> Entries:
     build(Composer(0, 0, note))
     if not any(run.parent in roots for _, runs in room.gate.runs.values() for run in runs):
         return {}
-    await room.released()  # what is admitted but not spliced yet could hold the entry
-    return last_entries(await room.parse(room.document.full()))
+    return last_entries(await room.parse(room.admitted()))

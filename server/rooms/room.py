@@ -24,7 +24,7 @@ from crdt_docs.ids import DocName
 from crdt_docs.messages.vocabulary import State
 from crdt_docs.messages.ywebsocket import update_frame
 from crdt_docs.updates.parse import Parsed, parse
-from crdt_docs.updates.splice import Spliced
+from crdt_docs.updates.splice import Spliced, merge
 from server.domain.access import PrincipalKey
 from server.domain.clock import Clock
 from server.domain.errors import CLOSE, CLOSE_RESTART
@@ -147,6 +147,11 @@ class Room:
         self._claims.extend(admit.claims)
         self._admitted += 1
         self._writer.kick(self)
+
+    def admitted(self) -> bytes:
+        """The document with what is still on its way to the log. No waiting: a rebase may need the lock to end that."""
+        under_way = [pending.entry.update for pending in (*self._flight, *self._pending)]
+        return merge((self.document.full(), *under_way)) if under_way else self.document.full()
 
     def when_released(self, then: Callable[[], None]) -> None:
         """Call ``then`` once all that was admitted before is released, at once if it is; never if the commit fails."""
