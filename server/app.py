@@ -21,6 +21,8 @@ from starlette.routing import BaseRoute, WebSocketRoute
 from crdt_docs.ids import DocName, Part, TaskId
 from crdt_docs.updates.parse import Parsed
 from server.config import Config
+from server.control.operator import Operator
+from server.control.wire import listen
 from server.domain.clock import Clock, SystemClock
 from server.domain.errors import ClewError
 from server.doors.authentication import Authentication, Keyring
@@ -237,13 +239,26 @@ class _Server(uvicorn.Server):
 async def serve(config: Config, *, ready: Callable[[Serving], None] | None = None) -> None:
     """Serve a data folder until SIGINT or SIGTERM. ``ready`` is called once it listens."""
     async with open_services(config) as services:
-        scheme = "https" if config.tls_cert else "http"
+        url = local_url(config, config.port)
 
         def listening(port: int) -> None:
+            nonlocal url
+            url = local_url(config, port)
             if ready is not None:
-                ready(Serving(f"{scheme}://localhost:{port}", services))
+                ready(Serving(url, services))
 
-        await _Server(_uvicorn_config(config, application(services)), listening).serve()
+        async with listen(config.data, operator(services, lambda: url).answer):
+            await _Server(_uvicorn_config(config, application(services)), listening).serve()
+
+
+def local_url(config: Config, port: int) -> str:
+    """What a browser on this machine opens."""
+    return f"{'https' if config.tls_cert else 'http'}://localhost:{port}"
+
+
+def operator(services: Services, url: Callable[[], str]) -> Operator:
+    """What answers the commands of whoever holds the data folder."""
+    return Operator(services.nouns, services.clock, url, services.reader, services.doors.revocation)
 
 
 def _uvicorn_config(config: Config, app: Starlette) -> uvicorn.Config:

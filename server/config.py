@@ -1,11 +1,21 @@
-"""What an operator can set. Owns the names and defaults; must never be changed after the start."""
+"""What an operator can set, and where each value came from: a flag, ``CLEW_*``, ``clew.toml``, or the default.
+
+Owns the names, the defaults and their reading. Must never be changed after the start.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from ipaddress import ip_address
 from pathlib import Path
+from typing import Any, Final, cast
 
 from server.domain.durability import Durability
+from server.domain.errors import Invalid
+
+FILE: Final = Path("clew.toml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,3 +31,130 @@ class Config:
     tls_key: Path | None = None
     agent: bool = True
     browser: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One of them: its field, its variable, how its words are read, and what it means."""
+
+    field: str
+    variable: str
+    read: Callable[[Any], object]
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The settings, and for each field where its value came from."""
+
+    config: Config
+    origins: Mapping[str, str]
+
+
+def _path(value: Any) -> Path:
+    if not isinstance(value, str | Path) or not str(value):
+        raise ValueError("a path is wanted")
+    return Path(value).expanduser()
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("a name is wanted")
+    return value.strip()
+
+
+def _port(value: Any) -> int:
+    if isinstance(value, bool) or not str(value).isdigit() or int(value) > 65535:
+        raise ValueError("a number from 0 to 65535 is wanted")
+    return int(value)
+
+
+def _durability(value: Any) -> Durability:
+    if value not in ("full", "process"):
+        raise ValueError("full or process is wanted")
+    return cast(Durability, value)
+
+
+def _hosts(value: Any) -> tuple[str, ...]:
+    names = value.split(",") if isinstance(value, str) else value
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise ValueError("names of hosts are wanted")
+    return tuple(name.strip() for name in names if name.strip())
+
+
+def _switch(value: Any) -> bool:
+    known = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+    if isinstance(value, bool):
+        return value
+    if str(value).lower() not in known:
+        raise ValueError("true or false is wanted")
+    return known[str(value).lower()]
+
+
+SETTINGS: Final = (
+    Setting("data", "CLEW_DATA", _path, "the folder that holds everything"),
+    Setting("host", "CLEW_HOST", _text, "the address to listen on"),
+    Setting("port", "CLEW_PORT", _port, "the port to listen on; 0 takes a free one"),
+    Setting("durability", "CLEW_DURABILITY", _durability, "what a receipt survives: full (power loss) or process"),
+    Setting("allow_hosts", "CLEW_ALLOW_HOSTS", _hosts, "further names under which it may be reached"),
+    Setting("tls_cert", "CLEW_TLS_CERT", _path, "the certificate chain, for HTTPS without a proxy"),
+    Setting("tls_key", "CLEW_TLS_KEY", _path, "the certificate's key"),
+    Setting("agent", "CLEW_AGENT", _switch, "whether the built-in agent runs"),
+    Setting("browser", "CLEW_BROWSER", _switch, "whether to open a browser at the start"),
+)
+
+
+def load(flags: Mapping[str, object], environment: Mapping[str, str], file: Path | None = None) -> Loaded:
+    """Flags that are not None over variables over the file over defaults. Raises Invalid, and says what is wrong where.
+
+    ``file`` is ``clew.toml`` in the working folder unless it is named; only a named one must exist.
+    """
+    written = _read_file(file)
+    values: dict[str, Any] = {}
+    origins = {field.name: "default" for field in fields(Config)}
+    for setting in SETTINGS:
+        for origin, value in (
+            (f"--{setting.field.replace('_', '-')}", flags.get(setting.field)),
+            (setting.variable, environment.get(setting.variable) or None),
+            (str(file or FILE), written.get(setting.field)),
+        ):
+            if value is not None:
+                values[setting.field] = _understand(setting, origin, value)
+                origins[setting.field] = origin
+                break
+    config = Config(**values)
+    if (config.tls_cert is None) != (config.tls_key is None):
+        raise Invalid("A certificate and its key belong together: give both --tls-cert and --tls-key, or neither.")
+    return Loaded(config, origins)
+
+
+def is_local(host: str) -> bool:
+    """Whether only this machine can reach that address."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _understand(setting: Setting, origin: str, value: object) -> object:
+    try:
+        return setting.read(value)
+    except ValueError as error:
+        raise Invalid(f"{origin}: {error}, not {value!r}.") from None
+
+
+def _read_file(file: Path | None) -> dict[str, Any]:
+    try:
+        written = tomllib.loads((file or FILE).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if file is not None:
+            raise Invalid(f"There is no file {file}.") from None
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise Invalid(f"{file or FILE} cannot be read: {error}.") from None
+    known = {setting.field for setting in SETTINGS}
+    if strange := sorted(set(written) - known):
+        raise Invalid(f"{file or FILE}: there is no setting {strange[0]}; there are {', '.join(sorted(known))}.")
+    return written

@@ -71,6 +71,15 @@ class Tasks:
             task_of(row) for row in await self._database.all(f"SELECT {_BARE} FROM tasks ORDER BY updated_at DESC, id")
         ]
 
+    async def find(self, said: str) -> list[Task]:
+        """The tasks of that id, or whose id begins so (from 4 characters), or of that name. For the operator."""
+        rows = await self._database.all(
+            f"SELECT {_BARE} FROM tasks WHERE id = ?1 OR name = ?1 COLLATE NOCASE"
+            " OR (length(?1) >= 4 AND substr(id, 1, length(?1)) = ?1) ORDER BY updated_at DESC, id LIMIT 20",
+            said,
+        )
+        return [task for row in rows if (task := task_of(row)).id == said] or [task_of(row) for row in rows]
+
     async def patch(
         self,
         user: UserId,

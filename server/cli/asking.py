@@ -1,0 +1,64 @@
+"""How a command gets its answer: from the server that holds the data folder, or from the folder if none does.
+
+Must never open a database that a server holds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any, Final
+
+import anyio
+
+from server.cli.flags import settings
+from server.config import Config
+from server.control import wire
+from server.control.operator import Operator
+from server.domain.clock import SystemClock
+from server.domain.errors import Unavailable
+from server.store.folder import FolderHeld, hold
+from server.store.nouns import open_nouns
+
+PATIENCE: Final = 5.0
+"""Seconds that a server may take from holding its folder to answering, or from closing its door to letting go."""
+
+
+def answer(asked: argparse.Namespace, command: str, arguments: Mapping[str, Any], *, documents: bool = False) -> Any:
+    """Have the command done. ``documents`` says that it needs more than the database. Raises ClewError."""
+    return anyio.run(_answer, settings(asked).config, command, arguments, documents)
+
+
+def print_json(said: Any) -> None:
+    """One JSON value on standard output."""
+    json.dump(said, sys.stdout, ensure_ascii=False, indent=2)
+    print()
+
+
+async def _answer(config: Config, command: str, arguments: Mapping[str, Any], documents: bool) -> Any:
+    with anyio.move_on_after(PATIENCE):
+        while True:
+            try:
+                return await wire.ask(config.data, command, arguments)
+            except OSError:
+                pass  # nobody listens: then nobody should hold it either
+            try:
+                return await _alone(config, command, arguments, documents)
+            except FolderHeld:
+                await anyio.sleep(0.1)
+    raise Unavailable(f"The server that holds {config.data} does not answer.")
+
+
+async def _alone(config: Config, command: str, arguments: Mapping[str, Any], documents: bool) -> Any:
+    if documents:
+        from server.app import local_url, open_services, operator  # half a second that only these commands pay
+
+        async with open_services(config) as services:
+            return await operator(services, lambda: local_url(config, config.port)).answer(command, arguments)
+    with hold(config.data):
+        async with open_nouns(config.data) as nouns:
+            scheme = "https" if config.tls_cert else "http"
+            url = f"{scheme}://localhost:{config.port}"
+            return await Operator(nouns, SystemClock(), lambda: url).answer(command, arguments)

@@ -1,0 +1,134 @@
+"""``clew serve``: the server, and the one-click link to it. Prints to standard output nothing but where to go."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+import tempfile
+import webbrowser
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from server.cli.flags import Commands, command, settings, with_folder
+from server.config import Config, is_local
+from server.doors.links import link_url
+
+if TYPE_CHECKING:
+    from server.app import Serving
+
+REDIRECT: Final = (
+    '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url={0}"><a href="{0}">Clew</a>'
+)
+REDIRECT_LIFE: Final = 30.0
+"""Seconds that a browser has to read the page that leads it to the link."""
+
+
+def add(commands: Commands) -> None:
+    """Its flags."""
+    parser = command(commands, "serve", "serve a data folder")
+    with_folder(parser)
+    parser.add_argument("--host", help="the address to listen on (default 127.0.0.1)")
+    parser.add_argument("--port", help="the port to listen on (default 8484; 0 takes a free one)")
+    parser.add_argument("--durability", choices=("full", "process"), help="what a receipt survives (default full)")
+    parser.add_argument("--allow-host", dest="allow_hosts", action="append", metavar="H", help="a further name of it")
+    parser.add_argument("--tls-cert", metavar="F", help="the certificate chain, for HTTPS without a proxy")
+    parser.add_argument("--tls-key", metavar="F", help="the certificate's key")
+    parser.add_argument(
+        "--no-agent", dest="agent", action="store_const", const=False, help="without the built-in agent"
+    )
+    parser.add_argument("--no-browser", dest="browser", action="store_const", const=False, help="print the link only")
+    parser.set_defaults(run=run)
+
+
+def run(asked: argparse.Namespace) -> int:
+    """Serve until SIGINT or SIGTERM."""
+    config = settings(asked).config
+    if not is_local(config.host) and config.tls_cert is None:
+        print(
+            f"clew: {config.host} is reachable by others and has no TLS: they can read along. Give --tls-cert and"
+            " --tls-key, or put a proxy that speaks HTTPS in front and listen on 127.0.0.1.",
+            file=sys.stderr,
+        )
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_serve(config, _Signals()))
+    return 0
+
+
+class _Signals:
+    """uvicorn hears SIGINT and SIGTERM while it serves, and raises them again when it has ended.
+
+    That must not stop what is still to be committed, so from then on they mean nothing; before, they end it.
+    """
+
+    def __init__(self) -> None:
+        self.served = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._hear)
+
+    def _hear(self, number: int, _: object) -> None:
+        if not self.served:
+            raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+
+
+async def _serve(config: Config, signals: _Signals) -> None:
+    from server.app import serve
+
+    listening: asyncio.Future[Serving] = asyncio.get_running_loop().create_future()
+
+    def ready(serving: Serving) -> None:
+        signals.served = True
+        listening.set_result(serving)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            greeting = group.create_task(_greet(listening, config.browser), name="print the link")
+            try:
+                await serve(config, ready=ready)
+            finally:
+                greeting.cancel()
+    except ExceptionGroup as several:
+        raise _first(several) from several
+
+
+def _first(several: BaseException) -> BaseException:
+    while isinstance(several, BaseExceptionGroup):
+        several = several.exceptions[0]
+    return several
+
+
+async def _greet(listening: asyncio.Future[Serving], browser: bool) -> None:
+    serving = await listening
+    link = link_url(serving.url, await serving.services.doors.links.issue_by_name())
+    print(f"Clew serves {serving.services.config.data} on {serving.url}\n\n  {link}\n", flush=True)
+    print("The link signs you in, once, within ten minutes. Another one: clew link", flush=True)
+    if browser:
+        with _redirect(link) as page:
+            await asyncio.to_thread(webbrowser.open, page.as_uri())
+            await asyncio.sleep(REDIRECT_LIFE)
+
+
+@contextmanager
+def _redirect(link: str) -> Iterator[Path]:
+    """A page of the owner's alone that leads to the link: on a command line everybody could read it."""
+    descriptor, name = tempfile.mkstemp(prefix="clew-", suffix=".html")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(REDIRECT.format(escape(link)))
+        yield Path(name)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return factory
