@@ -155,12 +155,15 @@ class AwarenessTable(Generic[C]):
         """All who are here, for this connection to see at once even if it knows their clocks from before.
 
         Until it has said which id is its own, those of its own principal are kept back: one of them may be its own,
-        from a connection not yet missed (A4). They follow when it has said so.
+        from a connection not yet missed (A4). They follow when it has said so. Whoever asks later, or was told nothing
+        for a while, may have missed that somebody left, and hears of that too.
         """
         seat = self._seats.get(connection)
         if seat is None:
             return self._again(e for e in self._entries.items() if e[1].principal != principal)
-        return self._again(e for e in self._entries.items() if e[0] != seat)
+        gone = [State(client, out, None) for client, out in self._departed.items()]
+        gone += [State(client, e.out, None) for client, e in self._entries.items() if e.text is None]
+        return (*gone, *self._again(e for e in self._entries.items() if e[0] != seat))
 
     def client_of(self, connection: C) -> int | None:
         """The client id that the connection speaks for, once it has said so."""

@@ -48,8 +48,7 @@ class Crowd:
 
     def tell(self, connection: Connection) -> None:
         """Tell one peer of everyone; its own state it knows best."""
-        own = self._table.client_of(connection)
-        self._say((connection,), [state for state in self._table.known() if state.client != own])
+        self._say((connection,), self._table.welcome(connection, connection.principal.key))
 
     def _say(self, peers: Iterable[Connection], states: Iterable[State]) -> None:
         frames = [encode(Awareness(portion)) for portion in in_portions(states)]

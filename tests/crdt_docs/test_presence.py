@@ -291,6 +291,18 @@ def test_a_joiner_sees_its_own_other_devices_once_it_has_spoken() -> None:
     assert {state.client for state in room.table.welcome("phone", ANN.id)} == {1, 2}
 
 
+def test_whoever_was_told_nothing_for_a_while_hears_who_left_meanwhile() -> None:
+    room, a, b = pair()
+    parked, _ = room.clients.pop("b")
+    room.cut("a")
+    assert set(parked.states) == {1, 2}
+    parked.apply(room.table.welcome("b", WEI.id))
+    assert set(parked.states) == {2}
+    room.clients["b"] = (parked, WEI)
+    room.join("a", a, ANN)
+    assert room.seen("b") == {1}
+
+
 def test_departed_ids_are_kept_in_bounds() -> None:
     table: AwarenessTable[int] = AwarenessTable()
     for n in range(3 * DEPARTED_KEPT):
