@@ -39,7 +39,7 @@ _SPECIAL: Final = re.compile(
 )
 _LINE_START: Final = re.compile(r"(?:#{1,6}(?=\s|$)|>|[-+](?=\s|$)|[-=][-=\s:|]*$|[:|][-\s:|]*$)")
 _NUMBER_START: Final = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
-_BARE_ADDRESS: Final = re.compile(r"[^\s<>()\\&*_`\[\]\"'|]+")
+_BARE_ADDRESS: Final = re.compile(r"(?!.*&#?\w+;)[^\s<>()\\]+")
 _BREAK: Final = "\x00"
 """Stands for a line break while a run is put together; no text holds it, see ``_UNWRITABLE``."""
 
@@ -75,7 +75,10 @@ def _written_marks(marks: Marks) -> Marks:
     href = marks.get("link", {}).get("href")
     if isinstance(href, str) and is_safe_link(href):
         title = marks["link"].get("title")
-        kept["link"] = {"href": href.replace("\r", "").replace("\n", "%0A"), **({"title": _flat(title)} if title else {})}
+        kept["link"] = {
+            "href": href.replace("\r", "").replace("\n", "%0A"),
+            **({"title": _flat(title)} if title else {}),
+        }
     return kept
 
 
@@ -186,7 +189,7 @@ def _signs(name: str, attributes: dict[str, Any], signs: bool) -> tuple[str, str
 def _address(href: str) -> str:
     if _BARE_ADDRESS.fullmatch(href):
         return href
-    return "<" + re.sub(r"[\\<>&]", lambda found: "\\" + found[0], href) + ">"
+    return "<" + re.sub(r"[\\<>]|&(?=#?\w+;)", lambda found: "\\" + found[0], href) + ">"
 
 
 def _is_space(char: str) -> bool:
