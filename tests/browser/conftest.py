@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kit.devices import FLAGS, Devices
+from kit.devices import FLAGS, Device, Devices
 from kit.running_server import RunningServer, running_server
 from playwright.sync_api import Browser, sync_playwright
 
@@ -25,10 +25,37 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    """One server for all tests that do it no harm."""
+    with running_server(tmp_path_factory.mktemp("shared") / "data") as running:
+        yield running
+
+
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[RunningServer]:
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RunningServer]:
+    """The shared server, or where the test is marked ``own_server`` one to be used up, stopped or killed."""
+    if request.node.get_closest_marker("own_server") is None:
+        yield request.getfixturevalue("shared_server")
+        return
     with running_server(tmp_path / "data") as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def operator(chromium: Browser, shared_server: RunningServer) -> Iterator[Device]:
+    """A browser that is signed in to the shared server and asks it for links; quicker than the command line."""
+    with Devices(chromium, shared_server, ARTIFACTS) as devices:
+        yield devices.new().sign_in(shared_server.link)
+
+
+@pytest.fixture
+def link(request: pytest.FixtureRequest, server: RunningServer) -> str:
+    """A sign-in link that nobody has used."""
+    if request.node.get_closest_marker("own_server") is not None:
+        return server.link
+    operator: Device = request.getfixturevalue("operator")
+    return operator.invite()
 
 
 @pytest.fixture
@@ -38,3 +65,21 @@ def devices(chromium: Browser, server: RunningServer) -> Iterator[Devices]:
     with Devices(chromium, server, ARTIFACTS) as all_of_them:
         yield all_of_them
         all_of_them.check()
+
+
+@pytest.fixture
+def task(request: pytest.FixtureRequest) -> str:
+    """A name that no other test gives its task."""
+    return f"Acme contract, {request.node.name[5:60].replace('_', ' ')}"
+
+
+@pytest.fixture
+def laptop(devices: Devices, link: str, task: str) -> Device:
+    """A signed-in laptop in a new task."""
+    return devices.new().sign_in(link).start_task(task)
+
+
+@pytest.fixture
+def phone(devices: Devices, laptop: Device, task: str) -> Device:
+    """The same person's phone, dark, in the same task."""
+    return devices.new("phone", "dark").sign_in(laptop.invite()).open_task(task)

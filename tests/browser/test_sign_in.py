@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from kit.devices import Devices
+from kit.devices import Device, Devices
 from kit.running_server import RunningServer
 from playwright.sync_api import expect
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.own_server]
 
 
 def test_a_link_signs_in_with_one_click_and_its_key_leaves_the_address(devices: Devices, server: RunningServer) -> None:
@@ -50,9 +50,10 @@ def test_a_new_link_brings_in_another_device(devices: Devices, server: RunningSe
     devices.new("phone").sign_in(server.new_link())
 
 
-def test_a_lost_cookie_asks_for_a_link_and_comes_back_to_the_task(devices: Devices, server: RunningServer) -> None:
-    laptop = devices.new().sign_in(server.link).start_task("Acme contract revision")
+def test_a_lost_cookie_asks_for_a_link_and_comes_back_to_the_task(
+    laptop: Device, server: RunningServer, task: str
+) -> None:
     laptop.context.clear_cookies()
     laptop.page.reload()
     expect(laptop.page.get_by_text("This browser is not signed in")).to_be_visible()
-    laptop.sign_in(server.new_link()).open_task("Acme contract revision")
+    laptop.sign_in(server.new_link()).open_task(task)

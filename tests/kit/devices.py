@@ -1,4 +1,4 @@
-"""Browsers as devices: a laptop, a phone, each a fresh profile. Owns what every test of the page holds besides its point."""
+"""Browsers as devices: a laptop, a phone, each a fresh profile. Owns what every test of the page also holds."""
 
 from __future__ import annotations
 
@@ -55,6 +55,11 @@ class Device:
         self.page.get_by_role("link", name=name).click()
         expect(self.editor).to_be_visible()
         return self
+
+    def invite(self) -> str:
+        """A one-time link for another device of whoever is signed in here."""
+        link: str = self.page.evaluate("fetch('/api/v1/links', {method: 'POST'}).then(r => r.json()).then(r => r.url)")
+        return link
 
     @property
     def editor(self) -> Locator:

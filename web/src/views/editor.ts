@@ -3,7 +3,7 @@
  * be given a body of a schema that it does not know.
  */
 
-import { Editor } from "@tiptap/core";
+import { Editor, getSchema } from "@tiptap/core";
 import { Collaboration } from "@tiptap/extension-collaboration";
 import { CollaborationCaret } from "@tiptap/extension-collaboration-caret";
 import { html, nothing, type PropertyValues } from "lit";
@@ -13,6 +13,12 @@ import { editorSchema } from "../doc/editor_schema";
 import type { TaskSync } from "../sync/task_sync";
 import { PageElement } from "./element";
 import { toneOf } from "./people";
+
+/**
+ * Undoing the making of a list, a quote or a cell must not take the words with it that others have put there since: a node
+ * is only undone away once it is empty. (By default that holds for paragraphs alone.)
+ */
+const nodeNames = Object.keys(getSchema(editorSchema()).nodes);
 
 interface Action {
   label: string;
@@ -88,7 +94,7 @@ export class TaskEditor extends PageElement {
       editable: this.editable,
       extensions: [
         ...editorSchema(),
-        Collaboration.configure({ fragment: this.body }),
+        Collaboration.configure({ fragment: this.body, yUndoOptions: { protectedNodes: new Set(nodeNames) } }),
         CollaborationCaret.configure({
           provider: { awareness },
           user: awareness.getLocalState()?.["user"] as Record<string, unknown>,
@@ -103,14 +109,12 @@ export class TaskEditor extends PageElement {
   }
 }
 
-/** Somebody's caret: a bar in their tone, and their name as text. */
+/** Somebody's caret: a bar in their tone, and their name. */
 function caretOf(user: Record<string, unknown>): HTMLElement {
   const caret = document.createElement("span");
   caret.className = `caret tone-${toneOf(user)}`;
-  const name = document.createElement("span");
-  name.className = "caret-name";
-  name.textContent = String(user["name"] ?? "").slice(0, 40);
-  caret.append(name);
+  // drawn from the attribute by the style sheet, so that it is no part of the words that one selects or copies
+  caret.dataset["name"] = String(user["name"] ?? "").slice(0, 40);
   return caret;
 }
 
