@@ -10,10 +10,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from server.cli import link, serve, sessions, tasks, token, user, version
+from server.cli import demo, link, serve, sessions, tasks, token, user, version
 from server.domain.errors import ClewError
 
-COMMANDS = (serve, link, token, user, tasks, sessions, version)
+COMMANDS = (serve, demo, link, token, user, tasks, sessions, version)
 
 
 def parser() -> argparse.ArgumentParser:
