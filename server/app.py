@@ -35,6 +35,7 @@ from server.engine.pool import Engine
 from server.http import health, web
 from server.http.api import Doors, api
 from server.http.headers import Guarded
+from server.http.protocol import HttpProtocol
 from server.http.reader import Reader
 from server.rooms.compacting import Compacted
 from server.rooms.lanes import ThreadLane
@@ -266,7 +267,7 @@ def _uvicorn_config(config: Config, app: Starlette) -> uvicorn.Config:
         app,
         host=config.host,
         port=config.port,
-        http="httptools",
+        http=HttpProtocol,
         ws=SocketProtocol,
         ws_max_size=Limits().frame + 64,
         ws_ping_interval=PING_EVERY,
