@@ -22,7 +22,7 @@ from crdt_docs.lib0 import varbytes, varuint
 from crdt_docs.updates.buried import BURIED, find_buried
 from crdt_docs.updates.cut import read_varuint, skip_values
 from crdt_docs.updates.map_entries import losers
-from crdt_docs.updates.parse import ANY, DELETED, GC, JSON, STRING, Id, Struct, parse
+from crdt_docs.updates.parse import ANY, DELETED, GC, STRING, Id, Struct, parse
 from crdt_docs.updates.splice import encode_update
 from crdt_docs.updates.surrogates import find_split_pairs, slice_string, string_bytes
 from crdt_docs.updates.vectors import DeleteSet
@@ -42,7 +42,7 @@ def trim(update: bytes) -> bytes:
     whole = Whole(parsed)
     deleted = _spelled_out(whole, parsed.deletes)
     split = find_split_pairs(whole, deleted)
-    for client, start, end in list(losers(whole, deleted)):
+    for client, start, end in sorted(losers(whole, deleted)):
         deleted.add(client, start, end)
     buried = find_buried(whole, deleted)
     cuts = {c: [edge for start, units in ranges for edge in (start, start + units)] for c, ranges in deleted.items()}
@@ -59,12 +59,11 @@ def trim(update: bytes) -> bytes:
 
 
 def _spelled_out(whole: Whole, deletes: Sequence[tuple[int, list[tuple[int, int]]]]) -> DeleteSet:
-    deleted = DeleteSet()
+    deleted = DeleteSet(deletes)
     for client, structs in whole.structs.items():
         for struct in structs:
             if struct[2] <= DELETED:
                 deleted.add(client, struct[0], struct[0] + struct[1])
-    deleted.update(deletes)
     return deleted
 
 
@@ -114,7 +113,7 @@ class _Writer:
     def add(self, struct: Struct, start: int, end: int, ref: int) -> None:
         """The clocks ``start`` to ``end`` of a struct, as content ``ref``: its own, or DELETED."""
         info = self._update[struct[3]]
-        grows = ref == DELETED or ((ref == STRING or ref == ANY or ref == JSON) and not info & _HAS_KEY)
+        grows = ref == DELETED or ((ref == STRING or ref == ANY) and not info & _HAS_KEY)
         if not (grows and ref == self._ref and struct[7] == self._right and struct[6] == (self._client, start - 1)):
             self._flush()
             if not grows and start == struct[0] and end == start + struct[1]:
@@ -146,16 +145,8 @@ class _Writer:
                 return raw
             return slice_string(raw, start, end, split)
         _, at = read_varuint(self._update, struct.content)
-        first = self._skip(struct.ref, at, start)
-        return self._update[first : self._skip(struct.ref, first, end - start)]
-
-    def _skip(self, ref: int, at: int, number: int) -> int:
-        if ref == ANY:
-            return skip_values(self._update, at, number)
-        for _ in range(number):
-            length, at = read_varuint(self._update, at)
-            at += length
-        return at
+        first = skip_values(self._update, at, start)
+        return self._update[first : skip_values(self._update, first, end - start)]
 
     def _flush(self) -> None:
         if self._ref < 0:

@@ -40,4 +40,5 @@ class Whole:
 
     def at(self, target: Id) -> Struct:
         """The struct that holds the id. Raises ValueError for an id that the document lacks."""
-        return self.structs[target[0]][self.index(target)]
+        at = self.index(target)  # first, for it is what raises
+        return self.structs[target[0]][at]
