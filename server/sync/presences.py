@@ -13,7 +13,7 @@ from typing import Final
 from crdt_docs.ids import SessionId, TaskId
 from server.domain.access import Principal
 from server.domain.clock import Clock
-from server.domain.errors import Conflict, Unauthenticated
+from server.domain.errors import Conflict, Unauthenticated, Unavailable
 from server.store.sessions import Sessions
 
 IMPLICIT: Final = "websocket"
@@ -33,34 +33,43 @@ class Presences:
 
     async def arrive(self, principal: Principal, task: TaskId) -> Principal:
         """The principal, in a session that is attached to the task. Raises Unauthenticated if its session has ended."""
+        try:
+            session = await self._attach(principal, task)
+        except Conflict:
+            raise Unauthenticated("this session has ended") from None
+        except Unavailable:
+            return principal  # nothing can be stored at the moment; that is no reason not to let somebody read
+        self._connected[session] += 1
+        return replace(principal, session=session)
+
+    async def _attach(self, principal: Principal, task: TaskId) -> SessionId:
         now = self._clock.now()
         session = principal.session
         if session is None:
             session = (await self._sessions.start(principal.user, principal.device, IMPLICIT, now)).id
             self._implicit.add(session)
-        try:
-            if await self._sessions.attach(principal.user, session, task, now) is None:
-                raise Unauthenticated
-        except Conflict:
-            raise Unauthenticated("this session has ended") from None
-        self._connected[session] += 1
-        return replace(principal, session=session)
+        if await self._sessions.attach(principal.user, session, task, now) is None:
+            raise Unauthenticated
+        return session
 
     async def depart(self, principal: Principal, task: TaskId) -> None:
         """One of the session's sockets is gone."""
         session = principal.session
-        if session is None:
+        if session is None or session not in self._connected:
             return
         self._connected[session] -= 1
         if self._connected[session] > 0:
             return
         del self._connected[session]
         now = self._clock.now()
-        if session in self._implicit:
-            self._implicit.discard(session)
-            await self._sessions.end(principal.user, session, now)
-        else:
-            await self._sessions.seen([session], now)
+        try:
+            if session in self._implicit:
+                self._implicit.discard(session)
+                await self._sessions.end(principal.user, session, now)
+            else:
+                await self._sessions.seen([session], now)
+        except Unavailable:
+            return  # it ends by its silence, later
 
     async def beat(self) -> None:
         """Note that the connected sessions are alive, and end those long silent."""
