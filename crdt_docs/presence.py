@@ -117,16 +117,24 @@ class _Entry:
     ``heard`` is the client's own clock, ``out`` the one that others know; ``state`` and ``text`` are None once it left.
     """
 
-    __slots__ = ("connections", "heard", "out", "principal", "sent_at", "state", "text")
+    __slots__ = ("connections", "heard", "out", "principal", "sent_at", "speaker", "state", "text")
 
-    def __init__(self, out: int) -> None:
+    def __init__(self, principal: Hashable, out: int) -> None:
         self.connections: set[Hashable] = set()
-        self.principal: Hashable = None
+        self.principal = principal
+        self.speaker: Hashable = None
         self.heard = -1
         self.out = out
         self.state: dict[str, Any] | None = None
         self.text: str | None = None
         self.sent_at = 0.0
+
+
+class _Departed(NamedTuple):
+    """A client id that nobody speaks for any more, as long as it is remembered."""
+
+    out: int
+    principal: Hashable
 
 
 C = TypeVar("C", bound=Hashable)
@@ -136,7 +144,7 @@ class AwarenessTable(Generic[C]):
     """Everybody's presence in one room, keyed by connection.
 
     A1  one client id per connection; states of other ids, which stock clients send back, change nothing
-    A2  an id that another principal's live connection holds cannot be taken
+    A2  an id that another principal's live connection holds, or held last, cannot be taken
     A3  under one id, what others are told has a clock that only grows, also across absences and restarts
     A4  nobody is told their own state under another clock than their own: it would overwrite the live one
     A5  a removal bears the last clock told to anybody, so that the next state is news to everyone
@@ -145,7 +153,7 @@ class AwarenessTable(Generic[C]):
     def __init__(self) -> None:
         self._seats: dict[C, int] = {}
         self._entries: dict[int, _Entry] = {}
-        self._departed: OrderedDict[int, int] = OrderedDict()
+        self._departed: OrderedDict[int, _Departed] = OrderedDict()
 
     def known(self) -> tuple[State, ...]:
         """All who are here, as others know them."""
@@ -161,7 +169,7 @@ class AwarenessTable(Generic[C]):
         seat = self._seats.get(connection)
         if seat is None:
             return self._again(e for e in self._entries.items() if e[1].principal != principal)
-        gone = [State(client, out, None) for client, out in self._departed.items()]
+        gone = [State(client, departed.out, None) for client, departed in self._departed.items()]
         gone += [State(client, e.out, None) for client, e in self._entries.items() if e.text is None]
         return (*gone, *self._again(e for e in self._entries.items() if e[0] != seat))
 
@@ -189,6 +197,7 @@ class AwarenessTable(Generic[C]):
         entry = self._entries[client]
         for said, state in mine:
             if said.clock > entry.heard or (said.clock == entry.heard and state is None and entry.text is not None):
+                entry.speaker = connection
                 others += self._take(entry, said, state, person, now)
                 if entry.text is not None:  # a client that hears its own removal contradicts it
                     sender.append(State(client, said.clock, entry.text))
@@ -204,36 +213,43 @@ class AwarenessTable(Generic[C]):
         if entry.connections:
             return ()
         del self._entries[client]
-        self._departed[client] = entry.out
+        self._departed[client] = _Departed(entry.out, entry.principal)
         if len(self._departed) > DEPARTED_KEPT:
             self._departed.popitem(last=False)
         return () if entry.text is None else (State(client, entry.out, None),)
 
     def _own(self, connection: C, states: Sequence[State], principal: Hashable) -> int | None:
-        """Which of the ids in a message is the connection's own (A1, A2).
+        """Which of the ids in a message is the connection's own (A1).
 
         A client without a state of its own may have been seated under the id of the tab beside it, whose state it sent
-        back; it moves once it speaks for itself.
+        back. Once that tab has spoken again, it may move, when it speaks for itself.
         """
         seat = self._seats.get(connection)
         if seat is not None and any(said.client == seat for said in states):
             return seat
-        if seat is not None and len(self._entries[seat].connections) == 1:
+        if seat is not None and self._entries[seat].speaker == connection:
             return None
         for client, _, text in states:
-            entry = self._entries.get(client)
-            if text is not None and (entry is None or (seat is None and entry.principal == principal)):
+            if text is not None and self._may_take(client, principal) and (seat is None or client not in self._entries):
                 return client
         return None
+
+    def _may_take(self, client: int, principal: Hashable) -> bool:
+        """A2: not if it is another's, or was until it left."""
+        entry = self._entries.get(client)
+        if entry is not None:
+            return entry.principal == principal
+        departed = self._departed.get(client)
+        return departed is None or departed.principal == principal
 
     def _sit(self, connection: C, client: int, principal: Hashable, now: float) -> tuple[State, ...]:
         """Seat a connection; the states that ``welcome`` withheld from it."""
         self.leave(connection)
         entry = self._entries.get(client)
         if entry is None:
-            entry = self._entries[client] = _Entry(self._departed.pop(client, _floor(now)))
+            departed = self._departed.pop(client, None)
+            entry = self._entries[client] = _Entry(principal, departed.out if departed else _floor(now))
         entry.connections.add(connection)
-        entry.principal = principal
         entry.heard = -1
         self._seats[connection] = client
         return self._again(e for e in self._entries.items() if e[0] != client and e[1].principal == principal)

@@ -189,6 +189,29 @@ def test_an_id_that_another_principal_holds_cannot_be_taken() -> None:
     assert a.states[2]["ok"] is True
 
 
+def test_an_id_that_another_principal_held_cannot_be_taken_by_sending_back_what_was_heard_of_it() -> None:
+    room, a, b = pair()
+    silent = YAwareness(3)
+    silent.set(None)
+    room.join("silent", silent, WEI)
+    late = a.encode((1,))
+    room.cut("a")
+    room.say("silent", late)
+    assert room.table.client_of("silent") is None
+    room.join("a", a, ANN)
+    assert room.seen("b") == {1}
+
+
+def test_a_connection_beside_a_dead_one_keeps_its_seat_whatever_it_sends_back() -> None:
+    room, a, b = pair()
+    room.drop("b")
+    room.join("b2", b, WEI)
+    late = a.encode((1,))
+    room.cut("a")
+    room.say("b2", late)
+    assert room.table.client_of("b2") == 2
+
+
 def test_a_tab_seated_under_its_neighbours_id_moves_when_it_speaks_for_itself() -> None:
     room, a, _ = pair()
     tab = YAwareness(3)
@@ -196,6 +219,7 @@ def test_a_tab_seated_under_its_neighbours_id_moves_when_it_speaks_for_itself() 
     room.join("tab", tab, ANN)
     room.say("tab", a.encode((1,)))
     assert room.table.client_of("tab") == 1
+    room.show("a", {"cursor": 0})
     room.show("tab", {"cursor": 1})
     assert room.table.client_of("tab") == 3
     assert room.seen("b") == {1, 3}
