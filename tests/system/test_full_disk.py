@@ -18,7 +18,8 @@ def set_room(served: Served, size: int) -> None:
 
 
 def text_of(doc: Doc[Any]) -> Text:
-    return doc.get("t", type=Text)
+    text: Text = doc.get("t", type=Text)
+    return text
 
 
 async def write_until_it_fails(served: Served, task: str, confirmed: list[str]) -> Closed:
