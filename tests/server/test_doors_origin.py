@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from server.doors.origin import Head, Hosts, OriginGate, Pass, Refuse, judge
 from server.domain.errors import Invalid
+from server.doors.origin import Head, Hosts, OriginGate, Pass, Refuse, judge
 
 HOSTS = Hosts.allowing(["clew.example"])
 
@@ -31,8 +31,9 @@ def test_our_own_names_are_known(host: str) -> None:
 @pytest.mark.parametrize(
     "host",
     [
-        "evil.example", "localhost.", "localhost.:8484", "127.0.0.1.nip.io", "127.1", "0.0.0.0:8484", "[::]:8484", "::1",
-        "localhost.evil.example", "localhost:8484@evil.example", "localhost, evil.example", "localhost:", "localhost:99x",
+        "evil.example", "localhost.", "localhost.:8484", "127.0.0.1.nip.io", "127.1", "0.0.0.0:8484", "[::]:8484",
+        "::1", "localhost.evil.example", "localhost:8484@evil.example", "localhost, evil.example", "localhost:",
+        "localhost:99x",
         "sub.clew.example", "clew.example.", " localhost", "",
     ],
 )  # fmt: skip
@@ -67,9 +68,9 @@ def test_an_allowed_name_must_be_a_name(name: str) -> None:
 
 
 FOREIGN = [
-    "http://evil.example", "null", "http://localhost:8485", "https://localhost:8484", "http://localhost", "localhost:8484",
-    "http://localhost:8484.evil.example", "http://127.0.0.1:8484", "http://localhost:8484/", "http://a@localhost:8484", "",
-    "http://localhost.:8484",
+    "http://evil.example", "null", "http://localhost:8485", "https://localhost:8484", "http://localhost",
+    "localhost:8484", "http://localhost:8484.evil.example", "http://127.0.0.1:8484", "http://localhost:8484/",
+    "http://a@localhost:8484", "", "http://localhost.:8484",
 ]  # fmt: skip
 
 

@@ -93,18 +93,18 @@ async def state_of(w: World) -> list[Any]:
     return [(await w.ana.get(path)).json for path in paths]
 
 
-@pytest.mark.parametrize("route", FOREIGN, ids=lambda route: " ".join(route))
-async def test_what_is_not_theirs_answers_as_what_is_not_there(world: World, route: tuple[str, str]) -> None:
+async def test_what_is_not_theirs_answers_as_what_is_not_there(world: World) -> None:
     before = await state_of(world)
-    path, body = FOREIGN[route](world)
-    foreign = await world.eve.ask(route[0], path, body)
-    absent = path
-    for known in (world.session, world.task, world.token, world.device):
-        absent = absent.replace(known, new_id())
-    nowhere = await world.eve.ask(route[0], absent, body)
-    assert foreign.status == 404 and foreign.code == "not_found"
-    assert (foreign.status, foreign.body, foreign.headers) == (nowhere.status, nowhere.body, nowhere.headers)
-    assert await state_of(world) == before
+    for route, how in FOREIGN.items():
+        path, body = how(world)
+        foreign = await world.eve.ask(route[0], path, body)
+        absent = path
+        for known in (world.session, world.task, world.token, world.device):
+            absent = absent.replace(known, new_id())
+        nowhere = await world.eve.ask(route[0], absent, body)
+        assert foreign.status == 404 and foreign.code == "not_found", route
+        assert (foreign.body, foreign.headers) == (nowhere.body, nowhere.headers), route
+        assert await state_of(world) == before, route
 
 
 @pytest.mark.parametrize("route", FOREIGN, ids=lambda route: " ".join(route))
@@ -117,15 +117,14 @@ async def test_the_owner_is_not_refused(world: World, route: tuple[str, str]) ->
         assert (await world.ana.ask(route[0], path, body)).status in (200, 201, 204)
 
 
-@pytest.mark.parametrize("what", NAMED)
-async def test_a_foreign_id_in_a_body_answers_as_an_unknown_one(world: World, what: str) -> None:
-    method, path, body = NAMED[what](world)
-    foreign = await world.eve.ask(method, path, body)
+async def test_a_foreign_id_in_a_body_answers_as_an_unknown_one(world: World) -> None:
     hers = {world.session, world.device, world.task}
-    nowhere = await world.eve.ask(
-        method, path, {key: new_id() if value in hers else value for key, value in body.items()}
-    )
-    assert foreign.status == 404 and foreign.body == nowhere.body
+    for what, how in NAMED.items():
+        method, path, body = how(world)
+        foreign = await world.eve.ask(method, path, body)
+        unknown = {key: new_id() if value in hers else value for key, value in body.items()}
+        nowhere = await world.eve.ask(method, path, unknown)
+        assert foreign.status == 404 and foreign.body == nowhere.body, what
 
 
 async def test_without_a_credential_every_route_is_closed(app: AppUnderTest, world: World) -> None:
@@ -147,12 +146,12 @@ ODD_IDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("odd", ODD_IDS, ids=range(len(ODD_IDS)))
-async def test_what_is_no_id_is_not_there(world: World, odd: str) -> None:
-    for path in (f"/tasks/{odd}", f"/sessions/{odd}", f"/tasks/{odd}/export?format=yjs"):
-        answer = await world.ana.get(path)
-        assert answer.status == 404 and answer.code == "not_found"
-    assert (await world.ana.delete(f"/tokens/{odd}")).status == 404
+async def test_what_is_no_id_is_not_there(world: World) -> None:
+    for odd in ODD_IDS:
+        for path in (f"/tasks/{odd}", f"/sessions/{odd}", f"/tasks/{odd}/export?format=yjs"):
+            answer = await world.ana.get(path)
+            assert answer.status == 404 and answer.code == "not_found", odd
+        assert (await world.ana.delete(f"/tokens/{odd}")).status == 404
 
 
 async def test_an_id_in_capitals_is_another_name_for_nothing(world: World) -> None:
@@ -248,15 +247,13 @@ MASS: list[tuple[str, str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("method", "path", "body"), MASS)
-async def test_a_field_that_is_not_offered_is_refused_and_changes_nothing(
-    world: World, method: str, path: str, body: dict[str, Any]
-) -> None:
+async def test_a_field_that_is_not_offered_is_refused_and_changes_nothing(world: World) -> None:
     before = await state_of(world)
-    there = path.format(id=world.task, session=world.session, device=world.device)
-    answer = await world.ana.ask(method, there, body)
-    assert answer.status == 422 and answer.code == "invalid" and answer.json["errors"]
-    assert await state_of(world) == before
+    for method, path, body in MASS:
+        there = path.format(id=world.task, session=world.session, device=world.device)
+        answer = await world.ana.ask(method, there, body)
+        assert answer.status == 422 and answer.code == "invalid" and answer.json["errors"], (path, body)
+        assert await state_of(world) == before, (path, body)
 
 
 async def test_a_revoked_bearer_is_nobody(app: AppUnderTest, world: World) -> None:

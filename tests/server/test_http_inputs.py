@@ -31,11 +31,11 @@ BAD_JSON = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("raw", BAD_JSON, ids=range(len(BAD_JSON)))
-async def test_a_body_that_is_not_as_the_contract_says_is_invalid(owner: Browser, raw: bytes) -> None:
-    answer = await owner.ask("POST", "/tasks", raw)
-    assert answer.status == 422 and answer.code == "invalid"
-    assert (await owner.get("/tasks")).json == {"tasks": []}
+async def test_a_body_that_is_not_as_the_contract_says_is_invalid(owner: Browser) -> None:
+    for raw in BAD_JSON:
+        answer = await owner.ask("POST", "/tasks", raw)
+        assert answer.status == 422 and answer.code == "invalid", raw[:50]
+        assert (await owner.get("/tasks")).json == {"tasks": []}, raw[:50]
 
 
 async def test_what_was_sent_is_not_echoed(owner: Browser) -> None:
@@ -44,10 +44,10 @@ async def test_what_was_sent_is_not_echoed(owner: Browser) -> None:
     assert [fault["at"] for fault in answer.json["errors"]] == ["body.key", "body.s3cret-field-value"]
 
 
-@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
-async def test_a_form_of_a_foreign_page_is_no_json(owner: Browser, kind: str) -> None:
-    answer = await owner.ask("POST", "/tasks", {"name": "x"}, content_type=kind)
-    assert answer.status == 422 and (await owner.get("/tasks")).json == {"tasks": []}
+async def test_a_form_of_a_foreign_page_is_no_json(owner: Browser) -> None:
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""):
+        answer = await owner.ask("POST", "/tasks", {"name": "x"}, content_type=kind)
+        assert answer.status == 422 and (await owner.get("/tasks")).json == {"tasks": []}, kind
 
 
 async def test_json_may_say_its_charset(owner: Browser) -> None:
@@ -65,11 +65,11 @@ async def test_a_body_has_a_size(owner: Browser) -> None:
     assert (await owner.ask("POST", "/tasks", just + b" " * (JSON_LIMIT - len(just)))).status == 201
 
 
-@pytest.mark.parametrize("limit", ["0", "-1", "501", "1000000000", "1e3", "x", "", "9" * 5000])
-@pytest.mark.parametrize("path", ["/tasks", "/sessions"])
-async def test_a_page_has_a_limit(owner: Browser, path: str, limit: str) -> None:
-    answer = await owner.get(f"{path}?limit={limit}")
-    assert answer.status == 422 and answer.code == "invalid"
+async def test_a_page_has_a_limit(owner: Browser) -> None:
+    for limit in ("0", "-1", "501", "1000000000", "1e3", "x", "", "9" * 5000):
+        for path in ("/tasks", "/sessions"):
+            answer = await owner.get(f"{path}?limit={limit}")
+            assert answer.status == 422 and answer.code == "invalid", limit[:50]
 
 
 async def test_a_list_gives_no_more_than_asked(app: AppUnderTest, owner: Browser) -> None:
