@@ -21,6 +21,7 @@ from starlette.routing import BaseRoute, WebSocketRoute
 from crdt_docs.ids import DocName, Part, TaskId
 from crdt_docs.updates.parse import Parsed
 from server.config import Config
+from server.control.mending import Mending
 from server.control.operator import Operator
 from server.control.wire import listen
 from server.domain.clock import Clock, SystemClock
@@ -259,7 +260,8 @@ def local_url(config: Config, port: int) -> str:
 
 def operator(services: Services, url: Callable[[], str]) -> Operator:
     """What answers the commands of whoever holds the data folder."""
-    return Operator(services.nouns, services.clock, url, services.reader, services.doors.revocation)
+    mending = Mending(services.config.data / LOG, services.log, services.rooms)
+    return Operator(services.nouns, services.clock, url, services.reader, services.doors.revocation, mending.mend)
 
 
 def _uvicorn_config(config: Config, app: Starlette) -> uvicorn.Config:

@@ -10,10 +10,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from server.cli import demo, link, serve, sessions, tasks, token, user, version
+from server.cli import demo, doctor, link, repair, serve, sessions, tasks, token, user, verify, version
 from server.domain.errors import ClewError
 
-COMMANDS = (serve, demo, link, token, user, tasks, sessions, version)
+COMMANDS = (serve, demo, link, token, user, tasks, sessions, verify, repair, doctor, version)
 
 
 def parser() -> argparse.ArgumentParser:

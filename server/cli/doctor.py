@@ -1,0 +1,153 @@
+"""``clew doctor``: what is set and where it came from, what the disk costs, and whether all that is needed is there.
+
+Changes nothing but a probe file that it removes. Exit code 1 if something must be seen to.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sqlite3
+import stat
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+import server
+from server.cli.asking import print_json
+from server.cli.flags import Commands, command, settings, with_folder, with_json
+from server.cli.table import print_table
+from server.config import SETTINGS, Config, Loaded, is_local
+from server.store.folder import is_held
+
+PROBES: Final = 20
+OLDEST_SQLITE: Final = (3, 37, 0)
+"""The first with STRICT tables; RETURNING is older."""
+LEAST_FREE: Final = 200_000_000
+
+Mark = Literal["ok", "note", "WRONG"]
+
+
+class Finding(NamedTuple):
+    """One thing that was looked at."""
+
+    mark: Mark
+    what: str
+    said: str
+
+
+def add(commands: Commands) -> None:
+    """Its flags."""
+    parser = command(commands, "doctor", "print the effective settings and check what they need")
+    with_folder(parser)
+    with_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(asked: argparse.Namespace) -> int:
+    """Look at everything, and say what was found."""
+    loaded = settings(asked)
+    values = [(setting, getattr(loaded.config, setting.field)) for setting in SETTINGS]
+    findings = list(examine(loaded))
+    if asked.json:
+        shown = {s.field: {"value": _shown(v), "from": loaded.origins[s.field]} for s, v in values}
+        print_json({"settings": shown, "findings": [finding._asdict() for finding in findings]})
+    else:
+        rows = [(s.field, _shown(v), loaded.origins[s.field], s.meaning) for s, v in values]
+        print_table(("SETTING", "VALUE", "FROM", "MEANING"), rows)
+        print()
+        print_table(("", "CHECK", "FOUND"), findings)
+    return 1 if any(finding.mark == "WRONG" for finding in findings) else 0
+
+
+def examine(loaded: Loaded) -> Iterator[Finding]:
+    """All findings, in the order in which they matter."""
+    config = loaded.config
+    yield from _look_at_folder(config)
+    yield _measure_disk(config)
+    yield from _look_at_network(config)
+    yield _look_at_sqlite()
+    yield _look_at_page()
+    for name in sorted(os.environ):
+        if name.startswith("CLEW_") and name not in {s.variable for s in SETTINGS} | {"CLEW_CONFIG"}:
+            yield Finding("note", "environment", f"{name} means nothing to Clew")
+
+
+def _look_at_folder(config: Config) -> Iterator[Finding]:
+    folder = config.data
+    if not folder.exists():
+        yield Finding("ok", "data folder", f"{folder.absolute()} will be made at the first start")
+        return
+    held = is_held(folder)
+    yield Finding("ok", "data folder", f"{folder.absolute()}, {'held by a server' if held else 'held by nobody'}")
+    loose = [path.name or str(path) for path in (folder, *folder.iterdir()) if path.lstat().st_mode & 0o077]
+    if loose:
+        yield Finding("WRONG", "permissions", f"others may read {', '.join(loose[:5])}; the next start closes them")
+    else:
+        yield Finding("ok", "permissions", f"{stat.filemode(folder.stat().st_mode)}, nobody else can read in it")
+    free = shutil.disk_usage(folder).free
+    yield Finding("ok" if free > LEAST_FREE else "WRONG", "space", f"{free // 1_000_000} MB are free")
+
+
+def _measure_disk(config: Config) -> Finding:
+    milliseconds = measure_fsync(_nearest(config.data)) * 1000
+    said = f"an fsync takes {milliseconds:.2f} ms there (median of {PROBES})"
+    if config.durability == "process":
+        return Finding("note", "disk", f"{said}; durability is process, so receipts do not wait for it")
+    if milliseconds > 20:
+        return Finding("note", "disk", f"{said}: a lone writer feels this at every word; consider a faster disk")
+    return Finding("ok", "disk", f"{said}: so much later others see a lone writer's word, and many writers share it")
+
+
+def measure_fsync(folder: Path) -> float:
+    """Seconds that it takes to make a small append durable; the median of some."""
+    with tempfile.TemporaryFile(dir=folder) as file:
+        spans = []
+        for _ in range(PROBES):
+            began = time.perf_counter()
+            file.write(bytes(1056))  # a small commit's share of the write-ahead log
+            file.flush()
+            os.fsync(file.fileno())
+            spans.append(time.perf_counter() - began)
+    return statistics.median(spans)
+
+
+def _look_at_network(config: Config) -> Iterator[Finding]:
+    if config.tls_cert is not None and config.tls_key is not None:
+        missing = [path for path in (config.tls_cert, config.tls_key) if not os.access(path, os.R_OK)]
+        said = f"{missing[0]} cannot be read" if missing else "its own certificate"
+        yield Finding("WRONG" if missing else "ok", "TLS", said)
+    elif is_local(config.host):
+        yield Finding("ok", "TLS", "none, and only this machine can reach it")
+    else:
+        yield Finding("WRONG", "TLS", f"none, and {config.host} can be reached by others: they can read along")
+
+
+def _look_at_sqlite() -> Finding:
+    enough = sqlite3.sqlite_version_info >= OLDEST_SQLITE
+    return Finding("ok" if enough else "WRONG", "sqlite", f"{sqlite3.sqlite_version}, 3.37 or newer is needed")
+
+
+def _look_at_page() -> Finding:
+    page = Path(server.__file__).parent / "static" / "index.html"
+    if page.exists():
+        return Finding("ok", "page", "the web page is built in")
+    return Finding("note", "page", "the web page is not built in; the API and the sockets work without it")
+
+
+def _nearest(folder: Path) -> Path:
+    """The folder, or the first above it that is there."""
+    folder = folder.absolute()
+    while not folder.is_dir():
+        folder = folder.parent
+    return folder
+
+
+def _shown(value: object) -> str | None:
+    if isinstance(value, tuple):
+        return ", ".join(value) or None
+    return None if value is None else str(value)
