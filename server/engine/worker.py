@@ -18,7 +18,6 @@ import resource
 import signal
 import socket
 import struct
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final
@@ -74,7 +73,6 @@ def _limit(memory: int) -> None:
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    sys.dont_write_bytecode = True
 
 
 def _resident() -> int:
