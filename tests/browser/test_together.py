@@ -80,7 +80,7 @@ def test_a_frozen_server_is_never_called_saved(laptop: Device, server: RunningSe
     server.freeze()
     try:
         laptop.write(" and after").wait_until("offline", within=8)
-        expect(laptop.light).to_contain_text("waits in this tab")
+        expect(laptop.light).to_contain_text("kept in this tab")
         laptop.picture("frozen-laptop")
     finally:
         server.thaw()
@@ -96,7 +96,7 @@ def test_what_is_typed_offline_waits_and_arrives(laptop: Device, phone: Device) 
     phone.context.set_offline(True)
     phone.wait_until("offline")
     phone.write("offline.")
-    expect(phone.light).to_contain_text("waits in this tab")
+    expect(phone.light).to_contain_text("kept in this tab")
     laptop.write("Meanwhile. ").wait_until("saved")
     phone.picture("offline-phone-dark")
     phone.context.set_offline(False)

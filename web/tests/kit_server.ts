@@ -44,6 +44,7 @@ export class MemorySocket {
   onclose: ((end: { code: number; reason: string }) => void) | null = null;
   onmessage: ((event: { data: ArrayBuffer }) => void) | null = null;
   readonly barriers: number[] = [];
+  readonly renewals: string[] = [];
 
   constructor(private readonly server: MemoryServer) {
     server.sockets.push(this);
@@ -65,6 +66,13 @@ export class MemorySocket {
     queueMicrotask(() => this.server.later(() => this.#hear(frame)));
   }
 
+  askRenewal(): void {
+    this.#send((out) => {
+      encoding.writeVarUint(out, 102);
+      encoding.writeVarString(out, "");
+    });
+  }
+
   close(code = 1005, reason = ""): void {
     this.readyState = 3;
     this.onclose?.({ code, reason });
@@ -75,6 +83,7 @@ export class MemorySocket {
     const message = decoding.createDecoder(frame);
     const type = decoding.readVarUint(message);
     if (type === 0) this.#sync(message);
+    if (type === 102) this.renewals.push(decoding.readVarString(message));
     if (type === 100) {
       const number = decoding.readVarUint(message);
       this.barriers.push(number);

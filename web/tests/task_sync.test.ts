@@ -7,12 +7,13 @@ import { MemoryServer } from "./kit_server";
 
 let server: MemoryServer;
 let sync: TaskSync;
+let signedIn: boolean;
 
 function join(): TaskSync {
   return new TaskSync({
     server: "ws://host",
     task: "t",
-    ticket: () => Promise.reject(new Error("the socket here needs none")),
+    ticket: () => (signedIn ? Promise.resolve("fresh") : Promise.reject(new Error("signed out"))),
     user: { id: "u", name: "Ann" },
     Socket: server.Socket,
   });
@@ -23,6 +24,7 @@ const after = async (milliseconds: number): Promise<void> => void (await vi.adva
 beforeEach(async () => {
   vi.useFakeTimers();
   server = new MemoryServer();
+  signedIn = true;
   sync = join();
   await after(200);
 });
@@ -141,6 +143,16 @@ describe("a task's connection", () => {
     await after(1_000);
     expect(other.doc.getText("t").toString()).toBe("");
     other.destroy();
+  });
+
+  test("hands in a new ticket when its lease is about to end, and none for one that it does not get", async () => {
+    server.sockets[0]!.askRenewal();
+    await after(10);
+    expect(server.sockets[0]!.renewals).toEqual(["fresh"]);
+    signedIn = false;
+    server.sockets[0]!.askRenewal();
+    await after(10);
+    expect(server.sockets[0]!.renewals).toEqual(["fresh"]);
   });
 
   test("leaves no timer and no listener behind", async () => {

@@ -15,8 +15,8 @@ class Wire {
   ) {
     Wire.made.push(this);
   }
-  close(): void {
-    this.onclose?.({ code: 1005, reason: "" });
+  close(code = 1005): void {
+    this.onclose?.({ code, reason: "" });
   }
 }
 
@@ -56,6 +56,20 @@ describe("a socket with a ticket", () => {
   ])("that is refused its ticket with %i %s ends with %i", async (status, code, close) => {
     const { ended } = open(() => Promise.reject(new Problem(status, code, "why")));
     await vi.waitFor(() => expect(ended).toEqual([{ code: close, reason: "why" }]));
+  });
+
+  test.each([
+    [29_000, 4401],
+    [31_000, 4501],
+  ])("that is closed 4401 after %i ms ends with %i: who was let in asks for another ticket", async (life, code) => {
+    const { ended } = open(() => Promise.resolve("t"));
+    await vi.waitFor(() => expect(Wire.made.length).toBe(1));
+    vi.useFakeTimers();
+    Wire.made[0]!.onopen?.({});
+    vi.advanceTimersByTime(life);
+    Wire.made[0]!.close(4401);
+    vi.useRealTimers();
+    expect(ended).toEqual([{ code, reason: "" }]);
   });
 
   test("ends once, whatever happens twice", async () => {

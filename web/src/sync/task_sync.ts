@@ -14,6 +14,7 @@ import { ticketSocketClass, type End } from "./ticket_socket";
 
 export const BARRIER = 100;
 export const REFUSAL = 101;
+export const RENEWAL = 102;
 
 /** Ask this long after the last edit, and at the latest this long after the first unasked one. */
 const QUIET = 150;
@@ -51,7 +52,10 @@ export class TaskSync {
   #asking: { timer: ReturnType<typeof setTimeout>; since: number } | null = null;
   #told = "";
 
+  readonly #ticket: () => Promise<string>;
+
   constructor(options: Options) {
+    this.#ticket = options.ticket;
     this.awareness.setLocalState({ user: options.user });
     this.provider = new WebsocketProvider(`${options.server}/sync`, options.task, this.doc, {
       WebSocketPolyfill: options.Socket ?? ticketSocketClass(options.ticket),
@@ -113,6 +117,7 @@ export class TaskSync {
       this.#light.refused(decoding.readVarString(message));
       this.#tell();
     };
+    provider.messageHandlers[RENEWAL] = () => void this.#renew();
     globalThis.addEventListener?.("offline", this.#offline);
     globalThis.addEventListener?.("online", this.#awake);
     globalThis.document?.addEventListener("visibilitychange", this.#awake);
@@ -153,9 +158,24 @@ export class TaskSync {
     this.#asking = null;
     const number = this.#light.ask(performance.now());
     if (number === null) return;
+    this.#send(BARRIER, (message) => encoding.writeVarUint(message, number));
+  }
+
+  /** The lease ends in a minute: hand in a new ticket. If that fails, the connection ends and the next attempt says why. */
+  async #renew(): Promise<void> {
+    const asking = this.provider.ws;
+    try {
+      const ticket = await this.#ticket();
+      if (this.provider.ws === asking) this.#send(RENEWAL, (message) => encoding.writeVarString(message, ticket));
+    } catch {
+      return;
+    }
+  }
+
+  #send(type: number, write: (message: encoding.Encoder) => void): void {
     const message = encoding.createEncoder();
-    encoding.writeVarUint(message, BARRIER);
-    encoding.writeVarUint(message, number);
+    encoding.writeVarUint(message, type);
+    write(message);
     this.provider.ws?.send(encoding.toUint8Array(message) as Uint8Array<ArrayBuffer>);
   }
 

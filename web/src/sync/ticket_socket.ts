@@ -12,6 +12,11 @@ export function closeCodeOf(error: unknown): { code: number; reason: string } {
   return { code: codes[error.status] ?? 1006, reason: error.why };
 }
 
+/** The contract's code for a stale lease, which is worth another attempt. */
+const LEASE_ENDED = 4501;
+/** Who is told 4401 within this time was never let in. */
+const SOON = 30_000;
+
 type Handler<E> = ((event: E) => void) | null;
 
 export interface End {
@@ -38,6 +43,7 @@ export class TicketSocket {
 
   #socket: WebSocket | null = null;
   #ended = false;
+  #openedAt = Infinity;
 
   constructor(
     private readonly url: string,
@@ -68,11 +74,19 @@ export class TicketSocket {
     if (this.#ended) return;
     const socket = new this.Socket(this.url, ["clew.v1", `ticket.${secret}`]);
     socket.binaryType = this.binaryType;
-    socket.onopen = (event) => this.onopen?.(event);
+    socket.onopen = (event) => {
+      this.#openedAt = Date.now();
+      this.onopen?.(event);
+    };
     socket.onmessage = (event) => this.onmessage?.(event);
     socket.onerror = (event) => this.onerror?.(event);
-    socket.onclose = ({ code, reason }) => this.#end({ code, reason });
+    socket.onclose = ({ code, reason }) => this.#end({ code: code === 4401 && this.#wasTaken() ? LEASE_ENDED : code, reason });
     this.#socket = socket;
+  }
+
+  /** Whether the ticket was good: then 4401 ends a lease, not a sign-in, and the next ticket's request tells which. */
+  #wasTaken(): boolean {
+    return Date.now() - this.#openedAt > SOON;
   }
 
   #end(end: End): void {

@@ -13,7 +13,7 @@ export function wordsOf(shown: Shown): string {
     case "saving":
       return "Saving…";
     case "offline":
-      return shown.unsaved ? "Offline: what you typed waits in this tab" : "Offline";
+      return shown.unsaved ? "Offline: kept in this tab only" : "Offline";
     case "refused":
       return `Cannot save: ${shown.why}`;
   }
