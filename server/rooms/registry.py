@@ -249,6 +249,8 @@ class Rooms:
             return
         self._docs[room.doc] = room
         slot.room.set_result(room)
+        if self._shared:
+            self.wants_rebase(room)  # what was appended since the log was read, nobody told us
 
     async def _build(self, name: DocName, opened: Opened) -> Room:
         gate = Gate(self._shapes[name.part], opened.claims)
@@ -326,9 +328,8 @@ class Rooms:
 
     def _watched(self, loop: asyncio.AbstractEventLoop) -> Callable[[DocKey, int], None]:
         def appended(doc: DocKey, head: int) -> None:
-            room = self._docs.get(doc)
-            if room is not None and head > room.head and room.settled:
-                self.wants_rebase(room)
+            if (room := self._docs.get(doc)) is not None:
+                room.heard_of(head)
 
         def heard(doc: DocKey, head: int) -> None:
             loop.call_soon_threadsafe(appended, doc, head)

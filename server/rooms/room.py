@@ -93,6 +93,7 @@ class Room:
         self.gate = gate
         self.document = document
         self.head = head
+        self.log_head = head
         self.limits = around.limits
         self.clock = around.clock
         self.lock = asyncio.Lock()
@@ -232,6 +233,13 @@ class Room:
         self._host.heard(self, edited)
         if self.tail_size > max(self.limits.compact_tail, self.snapshot_size) and self.since_compaction is None:
             self._host.wants_compaction(self)
+        self.heard_of(self.log_head)
+
+    def heard_of(self, head: int) -> None:
+        """Somebody else moved the log's head: catch up, unless what is on its way to the log will find out itself."""
+        self.log_head = max(self.log_head, head)
+        if self.log_head > self.head and self.settled and not self.dead:
+            self._host.wants_rebase(self)
 
     def _answer_waiters(self, error: LogFailed | None = None) -> None:
         waiters = self._waiters
