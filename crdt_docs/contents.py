@@ -9,7 +9,7 @@ here and nowhere stored, so that all readers derive the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -277,12 +277,16 @@ def _documents(root: dict[str, Any]) -> list[Document]:
     found: list[tuple[float, str, Document]] = []
     for key, value in root.items():
         fields = _entries(value)
-        order = plain(fields.get("order"))
-        place = float(order) if isinstance(order, int | float) and not isinstance(order, bool) else float(_LATE)
         body = _body(fields.get("body", None if fields else value))
-        found.append((place, key, Document(key, words(fields.get("title")), body)))
+        found.append((document_order(fields), key, Document(key, words(fields.get("title")), body)))
     found.sort(key=lambda entry: entry[:2])
     return [document for _, _, document in found]
+
+
+def document_order(fields: Mapping[str, Any]) -> float:
+    """Where a document stands among the others: its number, or 0 where there is none."""
+    order = plain(fields.get("order"))
+    return float(order) if isinstance(order, int | float) and not isinstance(order, bool) else 0.0
 
 
 def _body(value: Any) -> list[Node | Span]:

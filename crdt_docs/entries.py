@@ -43,7 +43,7 @@ def message(
     turn: str | None = None,
     refs: Sequence[str] | None = None,
 ) -> Entry:
-    """Something said in the task. ``at`` is milliseconds since the epoch, ``role`` is ``user`` or ``assistant``."""
+    """Something said in the task. ``at`` is milliseconds since the epoch, ``role`` is ``user`` or ``agent``."""
     fields = {"author": author, "role": role, "session": session, "turn": turn, "at": at}
     return {"text": Words(text), **fields, "refs": list(refs) if refs else None}
 

@@ -12,7 +12,7 @@ from typing import Any
 from pycrdt import Doc, Map, Text, XmlFragment
 
 from crdt_docs import entries
-from crdt_docs.contents import Contents, read_contents
+from crdt_docs.contents import Contents, document_order, read_contents
 from crdt_docs.entries import Body, Entry, Severity, Words
 from crdt_docs.errors import SchemaMismatch
 from crdt_docs.fragments import append_nodes
@@ -43,8 +43,14 @@ class WorkingSet:
     def __init__(self, doc: Doc[Any], by: str, now: Callable[[], int], *, origin: Any = None) -> None:
         self.doc = doc
         self.by = by
-        self.now = now
         self.origin = origin
+        self._clock = now
+        self._last = 0
+
+    def now(self) -> int:
+        """Milliseconds since the epoch, each later than the one before: entries keep the order of their making."""
+        self._last = max(self._clock(), self._last + 1)
+        return self._last
 
     def contents(self) -> Contents:
         """Everything, read once."""
@@ -102,7 +108,7 @@ class WorkingSet:
     def add_document(self, title: str, markdown: str = "", *, order: float | None = None) -> str:
         """Begin a document, after the others unless ``order`` says where."""
         nodes = read_markdown(markdown)
-        place = float(self.now()) if order is None else order
+        place = self._after_all() if order is None else order
         with self._change():
             key = self._add("documents", entries.document(title, order=place), new_id())
             append_nodes(self.body("documents", key), nodes)
@@ -153,6 +159,12 @@ class WorkingSet:
             raise KeyError(f"{root}/{key}/body")
         return body
 
+    def _after_all(self) -> float:
+        documents = self._root("documents")
+        fields = (documents[key] for key in documents.keys())
+        places = [document_order({"order": entry.get("order")}) for entry in fields if isinstance(entry, Map)]
+        return max(places, default=-1.0) + 1
+
     def _change(self) -> Any:
         return self.doc.transaction(origin=self.origin)
 
@@ -183,7 +195,7 @@ class WorkingSet:
     def _add(self, place: str | Map[Any], entry: Entry, key: str | None = None) -> str:
         with self._change():
             parent = self._root(place) if isinstance(place, str) else place
-            made = key or new_ordered_id(self.now())
+            made = key or new_ordered_id(self._last)
             put_entry(parent, made, entry)
         return made
 

@@ -152,13 +152,13 @@ def test_retiring_from_two_devices_at_once_retires_once(pair: tuple[WorkingSet, 
 def test_messages_are_in_the_order_of_their_ids(pair: tuple[WorkingSet, WorkingSet]) -> None:
     ann, wei = pair
     ann.add_message("one", session="s1")
-    wei.add_message("two 😀", role="assistant", turn="t1", refs=["m1"])
+    wei.add_message("two 😀", role="agent", turn="t1", refs=["m1"])
     ann.add_message("three")
     meet(ann, wei)
     found = read(ann.doc)["messages"]
     assert [(m["text"], m["author"], m["role"], m["status"]) for m in found] == [
         ("one", "Ann", "user", "sent"),
-        ("two 😀", "Wei", "assistant", "sent"),
+        ("two 😀", "Wei", "agent", "sent"),
         ("three", "Ann", "user", "sent"),
     ]
     assert (found[1]["turn"], found[1]["refs"], found[0]["session"]) == ("t1", ["m1"], "s1")

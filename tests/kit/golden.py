@@ -87,7 +87,7 @@ def make_rich() -> list[bytes]:
     wei.edit_words("questions", dropped, "text", 0, insert="(minor) ")
     ann.edit_words("decisions", law, "text", 6, insert="contract ")
     wei.add_message("Net 60 天 is what they asked for", role="user")
-    wei.add_message("I noted both.", role="assistant", turn="turn-1", refs=[first])
+    wei.add_message("I noted both.", role="agent", turn="turn-1", refs=[first])
     wei.add_output("Itinerary", "**Day 1** Delft\n\n**Day 2** 上海\n", kind="plan", state="final", run="run-1")
     ann.add_output("Scan", kind="file", blob="ab" * 32, next="read it")
     with ann.doc.transaction():
