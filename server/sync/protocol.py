@@ -18,9 +18,19 @@ LINGER: Final = 30.0
 
 
 class SocketProtocol(WebSocketsSansIOProtocol):
-    """uvicorn's sans-I/O WebSocket protocol, with ``end``."""
+    """uvicorn's sans-I/O WebSocket protocol, with ``end``. It logs no headers, since credentials are among them."""
 
     scope: Any
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.conn.debug = False
+
+    async def send(self, message: Any) -> None:
+        """As uvicorn does; a refusal in place of an upgrade is a handshake too, and no error to be logged."""
+        await super().send(message)
+        if message["type"] == "websocket.http.response.body" and not message.get("more_body", False):
+            self.handshake_complete = True
 
     def handle_connect(self, event: Request) -> None:
         """As uvicorn does, and hand this object to the application."""
