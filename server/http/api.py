@@ -49,13 +49,13 @@ def table(nouns: Nouns, doors: Doors, documents: Documents, reader: Reader, cloc
     authority, revocation = doors.authority, doors.revocation
     rows = [
         *sessions.routes(nouns.sessions, nouns.devices, reader, authority, revocation, clock),
-        *tasks.routes(nouns.tasks, authority, documents, revocation, clock),
+        *tasks.routes(nouns.tasks, authority, documents, reader, revocation, clock),
         *members.routes(nouns.tasks, nouns.users, nouns.audit, authority, revocation, clock),
         *messages.routes(documents, nouns.sessions, authority, clock),
         *working_set.routes(reader, authority),
         *resume.routes(nouns.tasks, reader, authority),
         *export.routes(nouns.tasks, reader, authority),
-        *tickets.routes(nouns.tickets, nouns.sessions, authority, clock),
+        *tickets.routes(nouns.tickets, nouns.sessions, documents, authority, clock),
         *tokens.routes(nouns.tokens, nouns.audit, authority, revocation, clock),
         *devices.routes(nouns.devices, revocation),
         *entrance.routes(doors.links, doors.authentication, doors.cookies, revocation),

@@ -44,6 +44,10 @@ class Documents(Protocol):
         """The document now."""
         ...
 
+    async def generation(self, name: DocName) -> int:
+        """By which clients name their local copies."""
+        ...
+
     async def compose(
         self,
         name: DocName,

@@ -41,4 +41,6 @@ def respond(error: ClewError, *, status: int | None = None, headers: Mapping[str
     response = Response(json.dumps(told, ensure_ascii=False), told["status"], headers, media_type=PROBLEM_TYPE)
     if isinstance(error, Unauthenticated):
         response.headers["WWW-Authenticate"] = 'Bearer realm="clew"'
+    if isinstance(error, Unavailable):
+        response.headers["Retry-After"] = "1"
     return response

@@ -18,6 +18,7 @@ FileKind = Literal["md", "docx"]
 WORDS_KEPT: Final = 20_000
 """Characters of a document that are kept for comparing; candidates look at no more."""
 DOCUMENTS_KEPT: Final = 200
+NAMES_KEPT: Final = 10_000
 
 
 class Projections(Protocol):
@@ -35,6 +36,10 @@ class Projections(Protocol):
         """All words of the working set in the update."""
         ...
 
+    def forget(self, document: Hashable) -> None:
+        """Drop what is kept of a document."""
+        ...
+
 
 class Reader:
     """Documents as data and as files."""
@@ -42,6 +47,7 @@ class Reader:
     def __init__(self, documents: Documents, projections: Projections) -> None:
         self._documents = documents
         self._projections = projections
+        self._projected: OrderedDict[DocName, set[int]] = OrderedDict()
         self._words: OrderedDict[DocName, tuple[tuple[int, int], str]] = OrderedDict()
 
     async def raw(self, name: DocName) -> bytes:
@@ -51,6 +57,7 @@ class Reader:
     async def project(self, name: DocName) -> dict[str, Any]:
         """The working set, with its ``seq``. Raises Unavailable."""
         found = await self._readable(name)
+        self._note(name, found.generation)
         try:
             read = await self._projections.project(found.update, (name, found.generation), found.seq)
         except EngineFailed as failed:
@@ -66,6 +73,12 @@ class Reader:
         except EngineFailed as failed:
             await self._set_aside(name, failed)
             raise
+
+    def forget(self, name: DocName) -> None:
+        """Drop what is kept of a document that was deleted."""
+        self._words.pop(name, None)
+        for generation in self._projected.pop(name, ()):
+            self._projections.forget((name, generation))
 
     async def words(self, name: DocName) -> str:
         """All words of the document, for telling what a message is like; none where it can't be read just now."""
@@ -86,6 +99,15 @@ class Reader:
         if len(self._words) > DOCUMENTS_KEPT:
             self._words.popitem(last=False)
         return words[:WORDS_KEPT]
+
+    def _note(self, name: DocName, generation: int) -> None:
+        """Remember under which keys the engine keeps the document's projections."""
+        self._projected.setdefault(name, set()).add(generation)
+        self._projected.move_to_end(name)
+        if len(self._projected) > NAMES_KEPT:
+            gone, generations = self._projected.popitem(last=False)
+            for old in generations:
+                self._projections.forget((gone, old))
 
     async def _readable(self, name: DocName) -> ReadDocument:
         found = await self._documents.read(name)

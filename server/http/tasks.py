@@ -18,6 +18,7 @@ from server.doors.authority import Authority, require_account
 from server.doors.revocation import Revocation
 from server.http.documents import Documents
 from server.http.endpoint import Answer, Call, Endpoint, Input, Nothing, Row
+from server.http.reader import Reader
 from server.http.shapes import Name, Page, TaskAnswer, task_answer
 from server.store.tasks import Tasks
 
@@ -61,9 +62,12 @@ def routes(tasks: Tasks, authority: Authority, documents: Documents, revocation:
 
     async def list_(call: Call, asked: TaskFilter) -> TaskList:
         who = call.principal
-        found = await tasks.of_user(who.user, [asked.status] if asked.status else None, asked.limit)
-        mine = [(task, min(role, who.cap)) for task, role in found if who.task in (None, task.id)]
-        return TaskList(tasks=[task_answer(task, role) for task, role in mine])
+        if who.task is None:
+            found = await tasks.of_user(who.user, [asked.status] if asked.status else None, asked.limit)
+        else:
+            only = await tasks.get(who.user, who.task)
+            found = [only] if only is not None and asked.status in (None, only[0].status) else []
+        return TaskList(tasks=[task_answer(task, min(role, who.cap)) for task, role in found])
 
     async def create(call: Call, new: TaskNew) -> TaskAnswer:
         who = call.principal
@@ -104,6 +108,7 @@ def routes(tasks: Tasks, authority: Authority, documents: Documents, revocation:
         task = TaskId(call.ids["id"])
         await authority.require(call.principal, task, Role.OWNER)
         await revocation.task(call.principal, task)
+        reader.forget(DocName(task))
 
     return [
         Endpoint("GET", "/tasks", list_, TaskFilter, TaskList, "The tasks that you are on."),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from crdt_docs.ids import TaskId
+from crdt_docs.ids import DocName, TaskId
 from server.domain.clock import Clock, iso
 from server.doors.authority import Authority
+from server.http.documents import Documents
 from server.http.endpoint import Answer, Call, Endpoint, Input, Row
 from server.http.messages import session_of
 from server.http.shapes import Uuid
@@ -23,9 +24,12 @@ class TicketAnswer(Answer):
 
     ticket: str
     expires_at: str
+    generation: int
+    """Of the task's document. A page whose local copy is of an older one must not sync it: the document was restored,
+    repaired or erased meanwhile."""
 
 
-def routes(tickets: Tickets, sessions: Sessions, authority: Authority, clock: Clock) -> list[Row]:
+def routes(tickets: Tickets, sessions: Sessions, documents: Documents, authority: Authority, clock: Clock) -> list[Row]:
     """The endpoint of tickets."""
 
     async def issue(call: Call, new: TicketNew) -> TicketAnswer:
@@ -33,7 +37,8 @@ def routes(tickets: Tickets, sessions: Sessions, authority: Authority, clock: Cl
         await authority.role(who, task)
         session = await session_of(sessions, call, new.session, now)
         ticket, secret = await tickets.issue(who.user, task, now, device=who.device, session=session, token=who.token)
-        return TicketAnswer(ticket=secret, expires_at=iso(ticket.expires_at))
+        generation = await documents.generation(DocName(task))
+        return TicketAnswer(ticket=secret, expires_at=iso(ticket.expires_at), generation=generation)
 
     return [
         Endpoint(

@@ -138,6 +138,11 @@ class Rooms:
             room = await self._room(slot)
             return Read(room.head, room.generation, room.document.full(), room.quarantined)
 
+    async def generation(self, name: DocName) -> int:
+        """The document's generation: by which clients name their local copies."""
+        with self._using(name) as slot:
+            return (await self._room(slot)).generation
+
     async def compose(
         self,
         name: DocName,

@@ -75,6 +75,18 @@ async def test_a_task_is_made_listed_shown_renamed_and_deleted(app: AppUnderTest
     assert (await owner.get("/tasks")).json == {"tasks": []}
 
 
+async def test_nothing_is_kept_of_a_deleted_task(app: AppUnderTest, owner: Browser) -> None:
+    task = await owner.new_task()
+    await owner.post(f"/tasks/{task}/messages", {"text": "the merger is secret"})
+    await owner.get(f"/tasks/{task}/working-set")
+    await owner.post("/sessions", {"first_message": "merger"})
+    engine = app.projections.engine
+    assert engine is not None and engine.cached((DocName(task), 1), 2) is not None
+    assert (await owner.delete(f"/tasks/{task}")).status == 204
+    assert engine.cached((DocName(task), 1), 2) is None
+    assert (await owner.delete(f"/tasks/{task}")).status == 404
+
+
 async def test_a_task_without_a_name_has_one_anyway(owner: Browser) -> None:
     made = await owner.ask("POST", "/tasks")
     assert made.status == 201 and made.json["name"] == "Untitled task"
@@ -193,7 +205,7 @@ async def test_tickets_members_and_tokens_answer_as_the_contract_says(app: AppUn
     task = await owner.new_task()
     ana = await app.sign_in("ana")
     ticket = await owner.post(f"/tasks/{task}/tickets", {})
-    assert ticket.status == 201 and set(ticket.json) == {"ticket", "expires_at"} and len(ticket.json["ticket"]) == 43
+    assert ticket.status == 201 and set(ticket.json) == {"ticket", "expires_at", "generation"} and len(ticket.json["ticket"]) == 43
     added = await owner.post(f"/tasks/{task}/members", {"user": "ana", "role": "viewer"})
     assert added.status == 201 and added.json["user"] == ana.user and added.json["role"] == "viewer"
     assert (await ana.get(f"/tasks/{task}")).json["role"] == "viewer"
