@@ -57,7 +57,9 @@ class TaskList(Answer):
     tasks: list[TaskAnswer]
 
 
-def routes(tasks: Tasks, authority: Authority, documents: Documents, revocation: Revocation, clock: Clock) -> list[Row]:
+def routes(
+    tasks: Tasks, authority: Authority, documents: Documents, reader: Reader, revocation: Revocation, clock: Clock
+) -> list[Row]:
     """The endpoints of tasks."""
 
     async def list_(call: Call, asked: TaskFilter) -> TaskList:

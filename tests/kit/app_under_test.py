@@ -81,7 +81,7 @@ class LateEngine:
     def __init__(self, tasks: TaskGroup) -> None:
         self._tasks = tasks
         self._lock = anyio.Lock()
-        self._engine: Engine | None = None
+        self.engine: Engine | None = None
 
     async def project(self, update: bytes, document: Hashable = None, seq: int = 0) -> dict[str, Any]:
         return await (await self._started()).project(update, document, seq)
@@ -92,11 +92,15 @@ class LateEngine:
     async def search_text(self, update: bytes) -> str:
         return await (await self._started()).search_text(update)
 
+    def forget(self, document: Hashable) -> None:
+        if self.engine is not None:
+            self.engine.forget(document)
+
     async def _started(self) -> Engine:
         async with self._lock:
-            if self._engine is None:
-                self._engine = await self._tasks.start(self._run)
-            return self._engine
+            if self.engine is None:
+                self.engine = await self._tasks.start(self._run)
+            return self.engine
 
     async def _run(self, *, task_status: TaskStatus[Engine] = anyio.TASK_STATUS_IGNORED) -> None:
         async with Engine(workers={"read": 1, "parse": 0, "compact": 0}) as engine:
@@ -204,6 +208,7 @@ class AppUnderTest:
     clock: FakeClock
     tally: Counter[tuple[str, int]]
     trouble: list[str]
+    projections: LateEngine
 
     @property
     def nobody(self) -> Browser:
@@ -281,7 +286,7 @@ def compose(nouns: Nouns, rooms: Rooms, engine: LateEngine, clock: FakeClock, st
         WebSocketRoute("/sync/{name:path}", sync.serve),
         *(web.routes(static) if static else web.routes()),
     ]
-    return AppUnderTest(wrap(routes, tally, Hosts()), rows, nouns, rooms, doors, clock, tally, trouble)
+    return AppUnderTest(wrap(routes, tally, Hosts()), rows, nouns, rooms, doors, clock, tally, trouble, engine)
 
 
 @asynccontextmanager

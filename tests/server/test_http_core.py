@@ -205,7 +205,11 @@ async def test_tickets_members_and_tokens_answer_as_the_contract_says(app: AppUn
     task = await owner.new_task()
     ana = await app.sign_in("ana")
     ticket = await owner.post(f"/tasks/{task}/tickets", {})
-    assert ticket.status == 201 and set(ticket.json) == {"ticket", "expires_at", "generation"} and len(ticket.json["ticket"]) == 43
+    assert (
+        ticket.status == 201
+        and set(ticket.json) == {"ticket", "expires_at", "generation"}
+        and len(ticket.json["ticket"]) == 43
+    )
     added = await owner.post(f"/tasks/{task}/members", {"user": "ana", "role": "viewer"})
     assert added.status == 201 and added.json["user"] == ana.user and added.json["role"] == "viewer"
     assert (await ana.get(f"/tasks/{task}")).json["role"] == "viewer"
