@@ -305,7 +305,8 @@ class Room:
     def _catch_up(self, tail: list[Logged], claims: dict[int, Claim]) -> bool:
         """Release what others appended and note whose client ids it has; False if the tail doesn't follow our head."""
         tail = [logged for logged in tail if logged.seq > self.head]
-        if (not tail and self._rebasing) or (tail and tail[0].seq != self.head + 1):
+        missing = self._rebasing or self.log_head > self.head
+        if tail[0].seq != self.head + 1 if tail else missing:
             return False  # compacted elsewhere
         self._releasing = True
         for logged in tail:
