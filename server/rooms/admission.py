@@ -134,11 +134,13 @@ class Admission:
         self.runs[client] = ([], [])
 
     def _owns(self, client: int) -> bool:
-        """I4: an Update may override what another's Step2 claimed provisionally; a Step2 may not."""
+        """I4: whoever claimed provisionally excludes nobody.
+
+        Neither the writer's own Update, which then claims for good, nor its Step2: a tab that typed before it was
+        connected has said all in one, and would wait behind a neighbour's claim for ever.
+        """
         claim = self.gate.claims.get(client)
-        if claim is None or claim.principal == self.principal:
-            return True
-        return claim.provisional and not self.partial
+        return claim is None or claim.provisional or claim.principal == self.principal
 
     def _lack(self, client: int, clock: int) -> None:
         if not self.partial:

@@ -154,6 +154,16 @@ def test_i4_a_step2_claims_provisionally_and_the_writers_own_update_overrides() 
     assert gate.claims[7] == Claim(7, ANN, False)
 
 
+def test_i4_a_neighbours_provisional_claim_does_not_shut_out_the_writers_own_step2() -> None:
+    first, second = text_updates(["a", "b"])
+    gate = Gate(SHAPE)
+    admit(gate, first, who=WEI, kind="step2")
+    verdict = admit(gate, second, who=ANN, kind="step2")
+    assert isinstance(verdict, Admit)
+    assert verdict.update
+    assert not verdict.lacking
+
+
 def test_i4_a_step2_with_a_foreign_unsent_struct_is_admitted_without_it() -> None:
     first, second = text_updates(["a", "b"])
     gate = Gate(SHAPE)
