@@ -25,6 +25,9 @@ from server.store.nouns import open_nouns
 PATIENCE: Final = 5.0
 """Seconds that a server may take from holding its folder to answering, or from closing its door to letting go."""
 
+LONGEST: Final = 300.0
+"""Seconds that a server may take for a command; repairing a large document is the longest."""
+
 
 def answer(asked: argparse.Namespace, command: str, arguments: Mapping[str, Any], *, documents: bool = False) -> Any:
     """Have the command done. ``documents`` says that it needs more than the database. Raises ClewError."""
@@ -38,17 +41,21 @@ def print_json(said: Any) -> None:
 
 
 async def _answer(config: Config, command: str, arguments: Mapping[str, Any], documents: bool) -> Any:
-    with anyio.move_on_after(PATIENCE):
-        while True:
-            try:
+    began = anyio.current_time()
+    while True:
+        try:
+            with anyio.fail_after(LONGEST):
                 return await wire.ask(config.data, command, arguments)
-            except OSError:
-                pass  # nobody listens: then nobody should hold it either
-            try:
-                return await _alone(config, command, arguments, documents)
-            except FolderHeld:
-                await anyio.sleep(0.1)
-    raise Unavailable(f"The server that holds {config.data} does not answer.")
+        except TimeoutError:
+            raise Unavailable(f"The server that holds {config.data} does not answer.") from None
+        except OSError:
+            pass  # nobody listens: then nobody should hold it either
+        try:
+            return await _alone(config, command, arguments, documents)
+        except FolderHeld:
+            if anyio.current_time() > began + PATIENCE:
+                raise
+        await anyio.sleep(0.1)
 
 
 async def _alone(config: Config, command: str, arguments: Mapping[str, Any], documents: bool) -> Any:
