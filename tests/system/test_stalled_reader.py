@@ -7,6 +7,7 @@ import base64
 import os
 import socket
 import time
+import urllib.request
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -83,6 +84,15 @@ def resident(pid: int) -> int:
     raise AssertionError("no RssAnon")
 
 
+def parked(served: Served) -> int:
+    """How many readers the server has parked, by its own count."""
+    with urllib.request.urlopen(f"{served.server.url}/metrics", timeout=5) as answer:
+        for line in answer.read().decode().splitlines():
+            if line.startswith("clew_connections_parked "):
+                return int(float(line.split()[1]))
+    raise AssertionError("no such metric")
+
+
 async def overwrite(peer: Peer, values: Any, number: int) -> None:
     """Set one key again and again, each time to 50 kB, no faster than the server stores it."""
     for n in range(number):
@@ -127,6 +137,8 @@ async def test_a_stalled_reader_is_parked_healed_and_at_last_closed(tmp_path: Pa
             for n in range(30):
                 await overwrite(writer, values, VALUES // 30)
                 most = max(most, resident(served.server.pid))
+                if n == 8:
+                    assert parked(served) == 2
                 if n == 9:
                     last = str(values["draft"])[:6]
                     document = await drain(healed, last)

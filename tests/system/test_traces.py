@@ -114,7 +114,7 @@ async def test_two_devices_type_friendsforever_exactly_as_it_was_typed(tmp_path:
         exported = served.api.export(task)
         assert text_of(exported) == typed_by(yjs, [exported]) == trace.end
         printed = tmp_path / "by-cli.yjs"
-        served.server.clew("tasks", "export", task, "--format", "yjs", "--output", str(printed))
+        served.server.clew("tasks", "export", task, "--format", "yjs", "--out", str(printed))
         assert text_of(printed.read_bytes()) == trace.end
         data = served.server.data
     logged = log_of(data, task)
