@@ -24,7 +24,7 @@ from server.store.tokens import Links, Logins
 from server.store.users import Users
 
 OWNER: Final = "owner"
-"""The name of the user who is made on the first run; they may rename themselves."""
+"""The name of the user who is made on the first run."""
 
 
 @dataclass(frozen=True, slots=True)
