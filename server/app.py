@@ -33,7 +33,7 @@ from server.doors.links import OneTimeLinks, Threshold
 from server.doors.origin import Hosts, OriginGate
 from server.doors.revocation import Revocable, Revocation
 from server.engine.pool import Engine
-from server.http import health, web
+from server.http import health, problems, web
 from server.http.api import Doors, api
 from server.http.headers import Guarded
 from server.http.protocol import HttpProtocol
@@ -185,6 +185,7 @@ def application(services: Services) -> Starlette:
     tally: Counter[tuple[str, int]] = Counter()
     return Starlette(
         routes=_routes(services, tally),
+        exception_handlers={Exception: problems.crashed},
         middleware=[
             Middleware(Guarded),
             Middleware(OriginGate, hosts=Hosts.allowing(services.config.allow_hosts)),

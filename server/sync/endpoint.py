@@ -95,6 +95,11 @@ class SyncEndpoint:
         role = await self.authority.role(principal, name.task)
         principal = await self.presences.arrive(principal, name.task)
         connection = await self.rooms.join(name, principal, role, transport)
+        try:
+            connection.role = await self.authority.role(principal, name.task)  # it may have changed on the way here
+        except ClewError:
+            connection.leave()
+            raise
 
         if any(protocol.startswith("ticket.") for protocol in offered):
             connection.renew = self._renewal(connection)
