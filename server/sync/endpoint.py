@@ -94,16 +94,23 @@ class SyncEndpoint:
         principal, _ = await self.doors.of_socket(socket.headers, offered, name.task)
         role = await self.authority.role(principal, name.task)
         principal = await self.presences.arrive(principal, name.task)
+        try:
+            connection = await self._join(name, principal, role, transport)
+        except ClewError:
+            await self.presences.depart(principal, name.task)
+            raise
+        if any(protocol.startswith("ticket.") for protocol in offered):
+            connection.renew = self._renewal(connection)
+        return connection, name
+
+    async def _join(self, name: DocName, principal: Principal, role: Role, transport: SocketTransport) -> Connection:
         connection = await self.rooms.join(name, principal, role, transport)
         try:
             connection.role = await self.authority.role(principal, name.task)  # it may have changed on the way here
         except ClewError:
             connection.leave()
             raise
-
-        if any(protocol.startswith("ticket.") for protocol in offered):
-            connection.renew = self._renewal(connection)
-        return connection, name
+        return connection
 
     def _renewal(self, connection: Connection) -> Callable[[str], Awaitable[None]]:
         async def renew(ticket: str) -> None:
