@@ -14,7 +14,7 @@ from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.splice import Spliced
 from crdt_docs.updates.trim import trim
 
-CHUNK: Final = 2_000
+CHUNK: Final = 500
 """Structs in one piece of a parsed frame, so that the server can take breath between two of them."""
 
 

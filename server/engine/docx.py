@@ -16,6 +16,7 @@ from docx.opc.constants import RELATIONSHIP_TYPE
 from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 from docx.shared import Pt
+from docx.text.paragraph import Paragraph
 
 from crdt_docs.markdown_reader import is_safe_link
 from crdt_docs.richtext import Node, Span
@@ -39,30 +40,43 @@ def write_docx(nodes: Iterable[Node | Span]) -> bytes:
 class _Writer:
     def __init__(self) -> None:
         self.document: Any = docx.Document()
+        self.styles: dict[str, str] = {style.name: style.style_id for style in self.document.styles}
+        self.end: Any = self.document.element.body.sectPr
         self.changes = 0
+
+    def paragraph(self, place: Any, style: str | None = None) -> Any:
+        """A new paragraph at the end; ``add_paragraph`` would look through all before it, each time."""
+        element = OxmlElement("w:p")
+        if style is not None:
+            element.style = self.styles[style]
+        if place is self.document:
+            self.end.addprevious(element)
+            return Paragraph(element, self.document._body)
+        place._tc.append(element)
+        return Paragraph(element, place)
 
     def blocks(self, place: Any, nodes: Iterable[Node | Span], style: str | None = None) -> None:
         """Write blocks into the document or a table cell; ``style`` is the enclosing block's, if it has one."""
         for node in nodes:
             if isinstance(node, Span):
-                self.words(place.add_paragraph(style=style), [node])
+                self.words(self.paragraph(place, style), [node])
             else:
                 self.block(place, node, style)
 
     def block(self, place: Any, node: Node, style: str | None) -> None:
         match node.name:
             case "paragraph":
-                self.words(place.add_paragraph(style=style), node.children)
+                self.words(self.paragraph(place, style), node.children)
             case "heading":
-                self.words(place.add_paragraph(style=f"Heading {_level(node)}"), node.children)
+                self.words(self.paragraph(place, f"Heading {_level(node)}"), node.children)
             case "bulletList" | "taskList" | "orderedList":
                 self.list(place, node, 1)
             case "blockquote":
                 self.blocks(place, node.children, "Quote")
             case "codeBlock":
-                self.code(place.add_paragraph(), node)
+                self.code(self.paragraph(place), node)
             case "horizontalRule":
-                _rule(place.add_paragraph())
+                _rule(self.paragraph(place))
             case "table":
                 self.table(place, node)
             case _:
@@ -84,7 +98,7 @@ class _Writer:
             if isinstance(child, Node) and child.name in ("bulletList", "taskList", "orderedList"):
                 self.list(place, child, depth + 1)
             elif isinstance(child, Node) and child.name == "paragraph" and first:
-                paragraph = place.add_paragraph(style=style)
+                paragraph = self.paragraph(place, style)
                 if number is not None:
                     _set_numbering(paragraph, number)
                 if item.name == "taskItem":
@@ -155,10 +169,11 @@ class _Writer:
         # A cell's add_table knows no style argument, a document's does; both take it afterwards.
         table = place.add_table(len(rows), columns)
         table.style = self.document.styles["Table Grid"]
+        places = table._cells  # once, for each look at a cell makes them all
         for cell, row, column, high, wide in cells:
-            target = table.cell(row, column)
+            target = places[row * columns + column]
             if high > 1 or wide > 1:
-                target = target.merge(table.cell(min(row + high, len(rows)) - 1, min(column + wide, columns) - 1))
+                target = target.merge(places[(row + high - 1) * columns + column + wide - 1])
             self.cell(target, cell)
 
     def cell(self, target: Any, cell: Node) -> None:
@@ -207,10 +222,9 @@ def _level(node: Node) -> int:
 
 
 def _dress(run: Any, span: Span) -> None:
-    run.font.bold = "bold" in span.marks or None
-    run.font.italic = "italic" in span.marks or None
-    run.font.strike = "strike" in span.marks or None
-    run.font.underline = "underline" in span.marks or None
+    for mark in ("bold", "italic", "strike", "underline"):
+        if mark in span.marks:
+            setattr(run.font, mark, True)
     if "code" in span.marks:
         run.font.name = _MONOSPACE
 

@@ -21,7 +21,7 @@ from server.engine.process import Died, Reply, WorkerProcess
 TRIES: Final = 2
 RETIRE_AFTER: Final = 2_000
 """Jobs after which a worker is replaced, so that what native code leaks or spoils does not last."""
-BYTES_PER_SECOND: Final = 1 << 20
+BYTES_PER_SECOND: Final = 1 << 18
 """A job gets one second more for each such part of its arguments."""
 
 
@@ -58,13 +58,16 @@ class Lane:
     replaced: int = 0
     """How many workers were ended before their time."""
 
-    async def run(self, name: str, arguments: Sequence[Any]) -> bytes:
-        """Queue a job and await its reply. Raises Malformed or TooLarge as the job raised them, else EngineFailed."""
+    async def run(self, name: str, arguments: Sequence[Any], *, toil: int = 1) -> bytes:
+        """Queue a job and await its reply. Raises Malformed or TooLarge as the job raised them, else EngineFailed.
+
+        ``toil`` is how many times the usual CPU time it may take.
+        """
         if self._closed:
             raise EngineFailed(Verdict.CLOSED)
         if self._queue.qsize() >= self.limits.waiting:
             raise EngineFailed(Verdict.BUSY)
-        seconds = self.limits.seconds + _size(arguments) / BYTES_PER_SECOND
+        seconds = toil * (self.limits.seconds + _size(arguments) / BYTES_PER_SECOND)
         job = _Job(name, arguments, seconds, asyncio.get_running_loop().create_future())
         self._queue.put_nowait(job)
         return await job.result

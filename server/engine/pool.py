@@ -34,6 +34,8 @@ JOBS: Final[dict[LaneName, dict[str, str]]] = {
 """Which functions each lane's workers know. Only ``read`` loads native code."""
 WORKERS: Final[dict[LaneName, int]] = {"read": 2, "parse": 1, "compact": 1}
 CACHE_BYTES: Final = 32 << 20
+EXPORT_TOIL: Final = 4
+"""A Word file takes so much longer than a projection; that must not look like a hang."""
 MAX_FAILED: Final = 1_000
 """Documents whose last failure is remembered."""
 
@@ -153,7 +155,7 @@ class Engine:
 
     async def export(self, update: bytes, kind: ExportKind, title: str) -> bytes:
         """A whole document as a file, headed by the task's name."""
-        return await self.run("read", "export", update, kind, title)
+        return await self._lanes["read"].run("export", (update, kind, title), toil=EXPORT_TOIL)
 
     async def search_text(self, update: bytes) -> str:
         """All words of a whole document."""
