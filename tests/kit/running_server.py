@@ -112,9 +112,9 @@ class RunningServer:
             )
         return done.stdout
 
-    def new_link(self) -> str:
+    def new_link(self, user: str = "owner") -> str:
         """One more one-time link, by ``clew link``."""
-        found = LINK.search(self.clew("link"))
+        found = LINK.search(self.clew("link", "--user", user))
         assert found, "clew link printed no link"
         return found[0]
 

@@ -81,6 +81,11 @@ export class TaskSync {
     return () => all.delete(listener as (value: never) => void);
   }
 
+  /** Try again after an end for good, because something has changed. */
+  reconnect(): void {
+    this.provider.connect();
+  }
+
   destroy(): void {
     globalThis.removeEventListener?.("offline", this.#offline);
     globalThis.removeEventListener?.("online", this.#awake);

@@ -30,6 +30,7 @@ export class TaskPage extends PageElement {
     known: { state: true },
     light: { state: true },
     failure: { state: true },
+    lost: { state: true },
     chosen: { state: true },
   };
 
@@ -40,6 +41,7 @@ export class TaskPage extends PageElement {
   declare known: Task | null;
   declare light: Shown;
   declare failure: string;
+  declare lost: boolean;
   declare chosen: string;
   #sync: TaskSync | null = null;
   #unbind: (() => void) | null = null;
@@ -49,6 +51,7 @@ export class TaskPage extends PageElement {
     super();
     this.known = null;
     this.failure = "";
+    this.lost = false;
     this.chosen = "";
     this.light = { kind: "opening" };
   }
@@ -77,7 +80,8 @@ export class TaskPage extends PageElement {
         ${this.#sync ? peopleView(peopleHere(this.#sync.awareness.getStates(), this.#sync.doc.clientID)) : nothing}
       </header>
       <main class="task">
-        ${this.failure ? html`<p class="failure" role="alert">${this.failure}</p>` : nothing} ${this.#body(readable)}
+        ${this.failure ? html`<p class="failure" role="alert">${this.failure}</p>` : nothing}
+        ${this.lost ? this.#signInAgain() : nothing} ${this.#body(readable)}
       </main>`;
   }
 
@@ -121,6 +125,14 @@ export class TaskPage extends PageElement {
     }
     const [all, chosen] = [this.#documents, this.#document];
     return html`${this.#tabs(all, chosen)} ${chosen ? this.#sheet(chosen) : html`<p class="quiet">This task has no document.</p>`}`;
+  }
+
+  /** The words stay, and stay editable: only the way to the server is closed. */
+  #signInAgain() {
+    return html`<div class="failure" role="alert">
+      <p>This browser is not signed in any more. Ask for a new link with <code>clew link</code>, open it in another tab, then go on here.</p>
+      <button type="button" @click=${this.#goOn}>Go on</button>
+    </div>`;
   }
 
   #tabs(all: TaskDocument[], chosen: TaskDocument | undefined) {
@@ -180,10 +192,24 @@ export class TaskPage extends PageElement {
   }
 
   async #ended({ code, reason }: End): Promise<void> {
-    if (code === 4401) return signedOut(this, reason);
+    if (code === 4401 || (code === 4403 && (await this.#isSignedOut()))) return void (this.lost = true);
     this.light = { kind: "refused", why: reason || "the server closed this task" };
     this.failure = ENDED[code] ?? "The server does not take what this tab has. Copy what you need, then reload.";
   }
+
+  async #isSignedOut(): Promise<boolean> {
+    try {
+      await this.api.me();
+      return false;
+    } catch (error) {
+      return error instanceof Problem && error.code === "unauthenticated";
+    }
+  }
+
+  readonly #goOn = (): void => {
+    this.lost = false;
+    this.#sync?.reconnect();
+  };
 
   readonly #rename = async (event: Event): Promise<void> => {
     const field = event.target as HTMLInputElement;

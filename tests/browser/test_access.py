@@ -1,0 +1,116 @@
+"""Somebody else on the task: what they may do, and what they are told when they may not, at once and truthfully."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from kit.devices import Device, Devices
+from kit.running_server import RunningServer
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+CALL = """async ([method, path, body]) => {
+  const init = {method, headers: {"content-type": "application/json"}, body: body && JSON.stringify(body)};
+  const answer = await fetch("/api/v1" + path, init);
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
+  return answer.status === 204 ? null : await answer.json();
+}"""
+
+
+@pytest.fixture(scope="session")
+def wei_link(shared_server: RunningServer) -> str:
+    """A sign-in link of another person."""
+    shared_server.clew("user", "add", "wei")
+    return shared_server.new_link("wei")
+
+
+@pytest.fixture(scope="session")
+def wei_operator(chromium: Any, shared_server: RunningServer, wei_link: str, tmp_path_factory: Any) -> Any:
+    with Devices(chromium, shared_server, tmp_path_factory.mktemp("wei")) as devices:
+        yield devices.new().sign_in(wei_link)
+
+
+@pytest.fixture
+def wei(devices: Devices, wei_operator: Device) -> Device:
+    """The other person's laptop, signed in, on no task yet."""
+    return devices.new().sign_in(wei_operator.invite())
+
+
+def call(device: Device, method: str, path: str, body: object = None) -> Any:
+    return device.page.evaluate(CALL, [method, path, body])
+
+
+def let_in(laptop: Device, wei: Device, role: str, task: str) -> str:
+    """Put wei on the open task and open it there; the path of wei's membership."""
+    id = laptop.page.url.rpartition("/")[2]
+    member = call(laptop, "POST", f"/tasks/{id}/members", {"user": "wei", "role": role})
+    wei.page.reload()
+    wei.page.get_by_role("link", name=task).click()
+    expect(wei.editor).to_be_visible()
+    return f"/tasks/{id}/members/{member['user']}"
+
+
+def test_two_people_see_each_other_by_name(laptop: Device, wei: Device, task: str) -> None:
+    let_in(laptop, wei, "editor", task)
+    laptop.write("owner writes. ")
+    wei.write("wei writes.")
+    expect(laptop.editor).to_contain_text("owner writes. wei writes.")
+    expect(laptop.people).to_have_count(2)
+    expect(laptop.people.filter(has_text="wei")).to_be_visible()
+    expect(wei.people.filter(has_text="owner")).to_be_visible()
+    expect(laptop.page.locator(".caret")).to_have_attribute("data-name", "wei")
+
+
+def test_a_viewer_reads_along_and_cannot_type(laptop: Device, wei: Device, task: str) -> None:
+    let_in(laptop, wei, "viewer", task)
+    laptop.write("for your eyes")
+    expect(wei.editor).to_contain_text("for your eyes")
+    expect(wei.editor).to_have_attribute("contenteditable", "false")
+    expect(wei.page.get_by_role("toolbar")).to_have_count(0)
+    expect(wei.page.get_by_role("button", name="+ Document")).to_have_count(0)
+
+
+def test_who_is_made_a_viewer_in_mid_sentence_is_told_that_it_is_not_saved(
+    laptop: Device, wei: Device, task: str
+) -> None:
+    membership = let_in(laptop, wei, "editor", task)
+    wei.write("allowed. ").wait_until("saved")
+    call(laptop, "PATCH", membership, {"role": "viewer"})
+    wei.write("refused.")
+    wei.wait_until("refused")
+    expect(wei.light).to_contain_text("Cannot save")
+    expect(wei.editor).to_have_attribute("contenteditable", "false")
+    laptop.write("later.")
+    expect(wei.editor).to_contain_text("later.")
+    expect(laptop.editor).not_to_contain_text("refused.")
+    expect(wei.light).to_have_attribute("data-light", "refused")
+
+
+def test_who_is_taken_off_the_task_is_told_and_hears_nothing_more(laptop: Device, wei: Device, task: str) -> None:
+    membership = let_in(laptop, wei, "editor", task)
+    wei.write("before. ").wait_until("saved")
+    call(laptop, "DELETE", membership)
+    expect(wei.page.get_by_role("alert")).to_contain_text("You may not open this task any more")
+    laptop.write("secret").wait_until("saved")
+    expect(wei.editor).to_contain_text("before.")
+    expect(wei.editor).not_to_contain_text("secret")
+    wei.picture("taken-off-laptop")
+    wei.page.reload()
+    expect(wei.page.get_by_role("alert")).to_contain_text("no such task")
+
+
+def test_who_loses_the_sign_in_keeps_the_words_and_goes_on_after_another_link(laptop: Device, operator: Device) -> None:
+    laptop.write("before. ").wait_until("saved")
+    call(laptop, "POST", "/signout")
+    expect(laptop.page.get_by_role("alert")).to_contain_text("clew link")
+    laptop.write("meanwhile.").wait_until("offline")
+    tab = laptop.context.new_page()
+    tab.goto(operator.invite().replace("localhost", "127.0.0.1"))
+    expect(tab.get_by_role("heading", name="Your tasks")).to_be_visible()
+    laptop.page.bring_to_front()
+    laptop.page.get_by_role("button", name="Go on").click()
+    laptop.wait_until("saved")
+    laptop.page.reload()
+    expect(laptop.editor).to_contain_text("before. meanwhile.")
