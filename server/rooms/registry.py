@@ -325,9 +325,10 @@ class Rooms:
     async def _rebase(self, room: Room) -> None:
         async with room.lock:
             try:
-                tail = await lanes.run(self._read, lambda: self._log.tail(room.doc, room.head))
+                after, expected = room.head, room.log_head
+                tail = await lanes.run(self._read, lambda: self._log.tail(room.doc, after))
                 if not room.dead:
-                    room.rebase(tail)
+                    room.rebase(tail, expected)
             except (LogFailed, Unavailable, OSError) as error:
                 room.failed(error)
 

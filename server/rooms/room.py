@@ -269,18 +269,23 @@ class Room:
         self._claims[:0] = self._flight_claims
         self._flight = []
         self._rebasing = True
+        self.log_head = max(self.log_head, self.head + 1)
         self._host.wants_rebase(self)
 
-    def rebase(self, tail: list[Logged]) -> None:
+    def rebase(self, tail: list[Logged], expected: int) -> None:
         """Take in what others appended, then admit the pending updates anew: what they brought in the meantime is cut.
 
-        Synchronous, so nothing comes in between. The caller holds ``lock``.
+        ``expected`` is the log's head as far as we had heard when the tail was read. Synchronous, so nothing comes in
+        between. The caller holds ``lock``.
         """
+        tail = [logged for logged in tail if logged.seq > self.head]
+        if self._flight or not (tail or self._rebasing or expected > self.head):
+            return  # nothing new, or the flight will find out by itself
         pending, self._pending = self._pending, []
         unlogged = {claim.client for claim in self._claims}
         self._claims.clear()
         claims = {client: claim for client, claim in self.gate.claims.items() if client not in unlogged}
-        if not self._catch_up(tail, claims):
+        if not self._catch_up(tail, expected, claims):
             self.dissolve(CLOSE_RESTART, "the document went on elsewhere")
             return
         self.gate = Gate(self.gate.shape, claims.values())
@@ -302,12 +307,11 @@ class Room:
         self._answer_waiters()
         self._after_release(True)
 
-    def _catch_up(self, tail: list[Logged], claims: dict[int, Claim]) -> bool:
-        """Release what others appended and note whose client ids it has; False if the tail doesn't follow our head."""
-        tail = [logged for logged in tail if logged.seq > self.head]
-        missing = self._rebasing or self.log_head > self.head
-        if tail[0].seq != self.head + 1 if tail else missing:
-            return False  # compacted elsewhere
+    def _catch_up(self, tail: list[Logged], expected: int, claims: dict[int, Claim]) -> bool:
+        """Release what others appended and note whose client ids it has; False if it was compacted away meanwhile."""
+        first = tail[0].seq if tail else expected + 1
+        if first != self.head + 1:
+            return False
         self._releasing = True
         for logged in tail:
             parsed = parse(logged.update)
