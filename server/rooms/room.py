@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
 from crdt_docs.ids import DocName
@@ -201,17 +202,25 @@ class Room:
         """Fan out what landed: the same bytes to everyone, its sender included, in the log's order."""
         landed, self._landed = self._landed, []
         edited = False
-        self._releasing = True
-        for entry, parsed in landed:
-            self._release(entry.update, parsed)
-            edited = edited or entry.actor.via != "sync"
-        self._releasing = False
+        with self._one_release():
+            for entry, parsed in landed:
+                self._release(entry.update, parsed)
+                edited = edited or entry.actor.via != "sync"
         self._released += len(landed)
-        for connection in self._paused:
-            self._hold(connection)
-        self._paused.clear()
         self._answer_waiters()
         self._after_release(edited)
+
+    @contextmanager
+    def _one_release(self) -> Iterator[None]:
+        """All of it reaches everybody; whoever is to be parked meanwhile is parked at its end."""
+        self._releasing = True
+        try:
+            yield
+        finally:
+            self._releasing = False
+            for connection in self._paused:
+                self._hold(connection)
+            self._paused.clear()
 
     def _release(self, update: bytes, parsed: Parsed) -> None:
         self.document.add(parsed)
@@ -312,15 +321,14 @@ class Room:
         first = tail[0].seq if tail else expected + 1
         if first != self.head + 1:
             return False
-        self._releasing = True
-        for logged in tail:
-            parsed = parse(logged.update)
-            self._release(logged.update, parsed)
-            self.head = logged.seq
-            for section in parsed.sections:
-                claim = Claim(section.client, logged.actor.principal, logged.actor.via == "sync")
-                claims[section.client] = settle(claims.get(section.client), claim) or claims[section.client]
-        self._releasing = False
+        with self._one_release():
+            for logged in tail:
+                parsed = parse(logged.update)
+                self._release(logged.update, parsed)
+                self.head = logged.seq
+                for section in parsed.sections:
+                    claim = Claim(section.client, logged.actor.principal, logged.actor.via == "sync")
+                    claims[section.client] = settle(claims.get(section.client), claim) or claims[section.client]
         return True
 
     # -- peers
