@@ -22,7 +22,7 @@ MapKey = tuple[str | Id, str]
 """(the map: a root's name or the id of the item that holds it, the key)."""
 
 MAX_TANGLED = 2_000
-"""Clocks in a group with right origins up to which YATA is run: half a second at worst."""
+"""Clocks in a group with right origins up to which YATA is run: about a second at worst."""
 
 _UNKNOWN, _NO_KEY, _OPEN = -1, -2, -3
 

@@ -55,12 +55,12 @@ def assert_same_document(yjs: YjsOracle, seed: int, split: bool) -> None:
 
 @pytest.mark.parametrize("split", [False, True], ids=["whole pairs", "split pairs"])
 def test_yjs_reads_a_trimmed_document_as_it_reads_the_log(yjs: YjsOracle, split: bool) -> None:
-    for seed in range(150):
+    for seed in range(80):
         assert_same_document(yjs, seed, split)
 
 
 def test_stock_yjs_with_its_tidying_shows_the_same(yjs: YjsOracle) -> None:
-    for seed in range(1_000, 1_060):
+    for seed in range(1_000, 1_040):
         log = generate(yjs, seed)
         full = merge(log.updates)
         want, have = yjs.load_each([[full], [trim(full)]], log.roots)
@@ -68,7 +68,7 @@ def test_stock_yjs_with_its_tidying_shows_the_same(yjs: YjsOracle) -> None:
 
 
 def test_what_was_written_while_away_fits_a_document_trimmed_meanwhile(yjs: YjsOracle) -> None:
-    for seed in range(2_000, 2_100):
+    for seed in range(2_000, 2_060):
         log = generate(yjs, seed)
         at = Random(seed).randint(0, len(log.updates))
         early, late = log.updates[:at], log.updates[at:]
@@ -79,7 +79,7 @@ def test_what_was_written_while_away_fits_a_document_trimmed_meanwhile(yjs: YjsO
 
 
 def test_a_replica_of_any_age_catches_up_from_a_trimmed_document(yjs: YjsOracle) -> None:
-    for seed in range(3_000, 3_100):
+    for seed in range(3_000, 3_060):
         log = generate(yjs, seed)
         early = log.updates[: Random(seed).randint(0, len(log.updates))]
         full = merge(log.updates)
@@ -91,7 +91,7 @@ def test_a_replica_of_any_age_catches_up_from_a_trimmed_document(yjs: YjsOracle)
 
 
 def test_yrs_and_yjs_read_the_same_text_even_where_pairs_were_split(yjs: YjsOracle) -> None:
-    for seed in range(4_000, 4_100):
+    for seed in range(4_000, 4_060):
         log = generate(yjs, seed, split=True)
         trimmed = trim(merge(log.updates))
         want = yjs.load([trimmed], log.roots, **PLAIN)

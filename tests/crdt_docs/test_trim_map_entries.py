@@ -71,14 +71,14 @@ def shown(yjs: YjsOracle, writes: list[Write]) -> Id:
 @pytest.mark.node
 @pytest.mark.parametrize("made", [random_tree, random_insertions])
 def test_the_last_write_is_the_one_that_yjs_shows(yjs: YjsOracle, made: object) -> None:
-    for seed in range(200):
+    for seed in range(120):
         writes = made(Random(seed))  # type: ignore[operator]
         assert last_of(writes) == shown(yjs, writes), seed
 
 
 @pytest.mark.node
 def test_trimming_deletes_all_other_values_and_keeps_the_one_shown(yjs: YjsOracle) -> None:
-    for seed in range(80):
+    for seed in range(50):
         writes = random_tree(Random(seed))
         trimmed = trim(encode(writes))
         want, have = yjs.load_each([[encode(writes)], [trimmed]], {"m": "map"})
