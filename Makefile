@@ -39,8 +39,8 @@ help: ## what can be made
 run: $(STAMPS)/app $(STAMPS)/static ## set up and serve on http://localhost:8484, with the data in ./clew-data
 	$(BIN)/clew serve --port $(PORT) --data $(DATA) $(ARGS)
 
-dev: $(STAMPS)/app $(STAMPS)/web ## serve, with the page rebuilt at every change, on http://localhost:5173
-	@trap 'kill 0' EXIT; $(BIN)/clew serve --port $(PORT) --data $(DATA) --no-browser --allow-host localhost:5173 $(ARGS) & \
+dev: $(STAMPS)/app $(STAMPS)/web ## serve, and the page anew at every change: open the link at localhost:5173 instead
+	@$(BIN)/clew serve --port $(PORT) --data $(DATA) --no-browser $(ARGS) & server=$$!; trap "kill $$server" EXIT; \
 	cd web && CLEW_PORT=$(PORT) npm run dev
 
 test: check pytest ## set up from nothing; every check, then every test, browser and all

@@ -7,6 +7,7 @@ export default defineConfig({
   server: {
     host: "127.0.0.1",
     strictPort: true,
+    cors: false,
     proxy: {
       "/api": { target: `http://${server}` },
       "/sync": { target: `ws://${server}`, ws: true },
