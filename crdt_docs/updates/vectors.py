@@ -51,6 +51,10 @@ def decode_state_vector(data: bytes, max_entries: int = 100_000) -> StateVector:
     return vector
 
 
+BATCH = 64
+"""Ranges from which one pass over all is cheaper than one insertion each."""
+
+
 class DeleteSet:
     """Deleted clocks in normal form: per client a flat, sorted list ``[start, end, start, end, …]``; none touch.
 
@@ -66,8 +70,26 @@ class DeleteSet:
     def update(self, deletes: Iterable[tuple[int, Iterable[tuple[int, int]]]]) -> None:
         """Add ``(client, [(clock, length)])``, as ``Parsed.deletes`` has them."""
         for client, ranges in deletes:
-            for clock, length in ranges:
+            new = list(ranges)
+            if len(new) > BATCH:
+                self._merge(client, [(clock, clock + length) for clock, length in new])
+                continue
+            for clock, length in new:
                 self.add(client, clock, clock + length)
+
+    def _merge(self, client: int, spans: list[tuple[int, int]]) -> None:
+        """Add many at once by one sorted pass: one at a time each shifts all that lies behind it."""
+        old = self._clients.get(client, [])
+        spans += zip(old[::2], old[1::2], strict=True)
+        spans.sort()
+        flat: list[int] = []
+        for start, end in spans:
+            if flat and start <= flat[-1]:
+                flat[-1] = max(flat[-1], end)
+            elif start < end:
+                flat += (start, end)
+        if flat:
+            self._clients[client] = flat
 
     def add(self, client: int, start: int, end: int) -> None:
         """Add the clocks from ``start`` to before ``end``."""

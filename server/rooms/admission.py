@@ -95,7 +95,7 @@ class Admission:
         for section in self.parsed.sections:
             self._take(section)
         yield from self._order()
-        deletes = self._deletes()
+        deletes = yield from self._deletes()
         structs = {client: found for client, found in self.structs.items() if found}
         claims = self._claims(structs)
         delta = Delta({client: self.ends[client] for client in structs}, self.runs, self.types, deletes, claims)
@@ -296,12 +296,16 @@ class Admission:
 
     # -- what else it brings
 
-    def _deletes(self) -> list[tuple[int, list[tuple[int, int]]]]:
+    def _deletes(self) -> Generator[None, None, list[tuple[int, list[tuple[int, int]]]]]:
         fresh = []
+        done = 0
         for client, ranges in self.parsed.deletes:
             have = self._known(client)
             kept: list[tuple[int, int]] = []
             for clock, length in ranges:
+                done += 1
+                if not done % SLICE:
+                    yield
                 end = clock + length
                 if end > have:
                     self._lack(client, have)

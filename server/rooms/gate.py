@@ -64,9 +64,7 @@ class Gate(Known):
             known[0].extend(starts[skip:])
             known[1].extend(runs[skip:])
         self.types.update(delta.types)
-        for client, ranges in delta.deletes:
-            for clock, length in ranges:
-                self.deleted.add(client, clock, clock + length)
+        self.deleted.update(delta.deletes)
         for claim in delta.claims:
             self.claims[claim.client] = claim
 

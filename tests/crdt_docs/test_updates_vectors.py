@@ -167,3 +167,16 @@ def test_our_bytes_for_deletes_are_those_of_the_engine() -> None:
         del text[at : at + 1]
     update = doc.get_update()
     assert update.endswith(delete_set(update).encode())
+
+
+@pytest.mark.parametrize("batch", [5, 65, 400])
+def test_many_ranges_at_once_are_added_as_one_by_one(batch: int) -> None:
+    rng = random.Random(batch)
+    one, many = DeleteSet(), DeleteSet()
+    for _ in range(20):
+        ranges = [(rng.randrange(5_000), rng.randrange(1, 9)) for _ in range(batch)]
+        many.update([(7, ranges)])
+        for clock, length in ranges:
+            one.add(7, clock, clock + length)
+        assert many == one
+        assert many.encode() == one.encode()
