@@ -15,137 +15,20 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from kit.delay_proxy import DelayProxy
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from kit.editors import CHROMIUM, CHROMIUM_FLAGS, NODE, Device, Stage, build_pages, press, say, say_until_back, together
+from playwright.async_api import Browser, Page, async_playwright
 
-NODE = Path(__file__).parent / "node"
 FRAMES = Path(__file__).parents[1] / "fixtures" / "frames"
-PAGE = "http://127.0.0.1:8000/"
-HTML = '<!doctype html><meta charset=utf-8><title>editor</title><div id=editor></div><script src="/editor.js"></script>'
-CHROMIUM_FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-features=LocalNetworkAccessChecks",  # an intercepted page has no address: taken for a public one
-]
-KEYS = 40
-"""Milliseconds between keystrokes."""
 
 
-@dataclass
-class Device:
-    """A browser profile of one user behind a wire of its own."""
-
-    user: str
-    name: str
-    context: BrowserContext
-    wire: DelayProxy
-    tabs: list[Page] = field(default_factory=list)
-
-
-@dataclass
-class Stage:
-    """One room: how its editors are opened, and who is there."""
-
-    browser: Browser
-    relay_port: int
-    room: str
-    options: dict[str, Any]
-    stack: AsyncExitStack
-    devices: list[Device] = field(default_factory=list)
-    roots: list[tuple[str, str]] = field(default_factory=list)
-
-    async def device(self, user: str, name: str, delay: float) -> Device:
-        wire = await self.stack.enter_async_context(DelayProxy(self.relay_port, delay))
-        context = await self.browser.new_context(permissions=["clipboard-read", "clipboard-write"])
-        self.stack.push_async_callback(context.close)
-        await context.route(PAGE, lambda route: route.fulfill(body=HTML, content_type="text/html"))
-        await context.route(PAGE + "editor.js", lambda route: route.fulfill(path=str(NODE / "dist" / "editor.js")))
-        device = Device(user, name, context, wire)
-        self.devices.append(device)
-        return device
-
-    async def tab(self, device: Device, **options: object) -> Page:
-        page = await device.context.new_page()
-        device.tabs.append(page)
-        await self.show(device, page, **options)
-        return page
-
-    async def show(self, device: Device, page: Page, **options: object) -> None:
-        await page.goto(PAGE)
-        await page.evaluate(
-            "options => window.open_editor(options)",
-            {
-                "url": f"ws://127.0.0.1:{device.wire.port}",
-                "room": self.room,
-                "user": device.user,
-                "params": {"user": device.user, "dev": device.name},
-                **self.options,
-                **options,
-            },
-        )
-        await page.evaluate("window.focus_end()")
-
-    def tabs(self) -> list[Page]:
-        return [tab for device in self.devices for tab in device.tabs]
-
-    async def settled(self) -> dict[str, Any]:
-        """Wait until all tabs hold the same document with nothing pending, and return it."""
-        for _ in range(120):
-            await asyncio.sleep(0.25)
-            seen = [
-                await tab.evaluate(
-                    "names => [window.read_roots(names), window.read_vector(), window.has_pending()]", self.roots
-                )
-                for tab in self.tabs()
-            ]
-            if all(one == seen[0] for one in seen) and not seen[0][2]:
-                update = await self.tabs()[0].evaluate("window.read_update()")
-                return {
-                    "room": "/" + self.room,
-                    "roots": seen[0][0],
-                    "kinds": dict(self.roots),
-                    "sv": seen[0][1],
-                    "update": update,
-                }
-        raise RuntimeError(f"{self.room}: the clients did not converge")
-
-
-async def say(page: Page, text: str) -> None:
-    """Type as a person does; newlines are the Enter key."""
-    for n, line in enumerate(text.split("\n")):
-        if n:
-            await page.keyboard.press("Enter")
-        await page.keyboard.type(line, delay=KEYS)
-
-
-async def say_until_back(page: Page, words: str) -> None:
-    """Type on and on, until the provider is back and a second longer."""
-    after = 0
-    for letter in (words + " ") * 40:
-        await page.keyboard.type(letter, delay=KEYS)
-        after += await page.evaluate("window.provider.wsconnected")
-        if after > 25:
-            return
-    raise RuntimeError("the provider did not come back")
-
-
-async def press(page: Page, *keys: str) -> None:
-    for key in keys:
-        await page.keyboard.press(key)
-        await asyncio.sleep(0.03)
-
-
-async def together(*hands: Awaitable[object]) -> None:
-    await asyncio.gather(*hands)
+async def join(stage: Stage, user: str, name: str, delay: float) -> Device:
+    """A device that tells the relay whose it is."""
+    return await stage.device(user, name, delay, params={"user": user, "dev": name})
 
 
 async def pause(low: float, high: float) -> None:
@@ -173,8 +56,8 @@ async def write_first_draft(page: Page, rich: bool) -> None:
 
 async def day(stage: Stage, rich: bool) -> None:
     """A working day: draft, tabs, cuts, offline, undo, paste, deleting under each other's hands."""
-    laptop = await stage.device("wei", "laptop", 0.02)
-    phone = await stage.device("ann", "phone", 0.12)
+    laptop = await join(stage, "wei", "laptop", 0.02)
+    phone = await join(stage, "ann", "phone", 0.12)
     a = await stage.tab(laptop)
     await write_first_draft(a, rich)
     c = await stage.tab(phone)
@@ -202,9 +85,9 @@ async def day(stage: Stage, rich: bool) -> None:
     laptop.wire.mend()
     await together(say_until_back(b, " b types"), say_until_back(a, " a too"))
 
-    await press(c, *["Control+z"] * 4, *["Control+Shift+z"] * 2)
+    await press(c, *["Control+z"] * 4, *["Control+y"] * 2)
     await together(press(a, *["Control+z"] * 3), say(c, " typing during undo"))
-    await press(a, "Control+Shift+z")
+    await press(a, "Control+y")
 
     await a.evaluate("window.put_caret('the price paid')")
     await press(a, "Shift+Home", "Control+c", "End", "Control+v", "Control+v")
@@ -222,7 +105,7 @@ async def day(stage: Stage, rich: bool) -> None:
 
     await press(a, "Control+a", "Delete")  # everything, while both others type into it
     await together(say(a, "A new beginning\nwith two lines"), say(c, " into the void"), say(b, " and b as well"))
-    await press(a, "Control+z", "Control+z", "Control+Shift+z")
+    await press(a, "Control+z", "Control+z", "Control+y")
 
 
 async def doom(page: Page, rich: bool) -> None:
@@ -236,8 +119,8 @@ async def doom(page: Page, rich: bool) -> None:
 
 async def tables(stage: Stage) -> None:
     """A table under two people's hands: rows added, cells typed into, the whole deleted."""
-    laptop = await stage.device("wei", "laptop", 0.05)
-    phone = await stage.device("wei", "phone", 0.12)
+    laptop = await join(stage, "wei", "laptop", 0.05)
+    phone = await join(stage, "wei", "phone", 0.12)
     a = await stage.tab(laptop)
     await say(a, "before\n")
     await a.evaluate("window.editor.chain().focus().insertTable({ rows: 2, cols: 2, withHeaderRow: true }).run()")
@@ -259,8 +142,8 @@ async def tables(stage: Stage) -> None:
 
 async def kept_offline(stage: Stage) -> None:
     """y-indexeddb: a tab reloaded without a network brings its edits later; a dead wire is noticed and rejoined."""
-    laptop = await stage.device("wei", "laptop", 0.02)
-    phone = await stage.device("ann", "phone", 0.12)
+    laptop = await join(stage, "wei", "laptop", 0.02)
+    phone = await join(stage, "ann", "phone", 0.12)
     a = await stage.tab(laptop, keep="room")
     await say(a, "kept on this device\n")
     c = await stage.tab(phone)
@@ -313,7 +196,7 @@ async def record(browser: Browser, scene: Scene) -> None:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "frames.jsonl"
         async with relay(out) as port, AsyncExitStack() as stack:
-            stage = Stage(browser, port, name, options, stack, roots=roots)
+            stage = Stage(browser, port, "ws://127.0.0.1:{port}", name, options, stack, roots=roots)
             if seeded:
                 await seed(stage, seeded)
             await play(stage)
@@ -328,9 +211,9 @@ async def record(browser: Browser, scene: Scene) -> None:
 
 
 async def seed(stage: Stage, document: str) -> None:
-    device = await stage.device("wei", "seed", 0)
+    device = await join(stage, "wei", "seed", 0)
     page = await device.context.new_page()
-    await page.goto(PAGE)
+    await page.goto(device.page)
     where = [f"ws://127.0.0.1:{device.wire.port}", stage.room, {"user": device.user, "dev": device.name}, document]
     await page.evaluate("where => window.seed_document(...where)", where)
     await page.close()
@@ -338,7 +221,7 @@ async def seed(stage: Stage, document: str) -> None:
 
 async def main(wanted: list[str]) -> None:
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path="/usr/bin/chromium", args=CHROMIUM_FLAGS)
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
         for scene in SCENES:
             if not wanted or scene[0] in wanted:
                 await record(browser, scene)
@@ -346,5 +229,5 @@ async def main(wanted: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    subprocess.run(["npm", "run", "--silent", "build"], cwd=NODE, check=True)
+    build_pages()
     asyncio.run(main(sys.argv[1:]))

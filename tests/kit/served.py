@@ -45,4 +45,4 @@ class Served:
 def serve(folder: Path, *options: str) -> Iterator[Served]:
     """Serve a data folder, without the agent, until the block ends."""
     with running_server(folder / "data", ["--no-agent", *options]) as server:
-        yield Served(server, str(server.new_token()["token"]))
+        yield Served(server, str(server.new_token("owner", "--role", "owner")["token"]))

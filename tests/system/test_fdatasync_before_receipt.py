@@ -75,7 +75,7 @@ def traced(folder: Path, monkeypatch: pytest.MonkeyPatch, durability: str) -> It
             folder / "data", running_server.free_port(), ("--no-agent", "--durability", durability)
         ).start()
     try:
-        yield Served(server, str(server.new_token()["token"])), trace
+        yield Served(server, str(server.new_token("owner", "--role", "owner")["token"])), trace
     finally:
         server.stop()
 

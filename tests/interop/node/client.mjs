@@ -24,11 +24,16 @@ import { WebsocketProvider as Provider1 } from 'y-websocket-1'
 const clients = new Map()
 const pause = ms => new Promise(resolve => setTimeout(resolve, ms))
 
+// y-websocket 1.5 has no `protocols` option; what it has is the class that it makes sockets of.
+const offering = protocols => class extends WebSocket {
+  constructor (url) { super(url, protocols) }
+}
+
 const open = async ({ name, url, room, version, protocols, params = {}, presence }) => {
   const doc = new Y.Doc()
   const client = { doc, connects: 0, codes: [], barriers: new Map(), echoes: 0, removed: [], added: [] }
   const Provider = version === 1 ? Provider1 : Provider3
-  const options = { WebSocketPolyfill: WebSocket, params, protocols, disableBc: true }
+  const options = { WebSocketPolyfill: version === 1 ? offering(protocols) : WebSocket, params, protocols, disableBc: true }
   const provider = client.provider = new Provider(url, room, doc, options)
   clients.set(name, client)
   if (presence !== undefined) provider.awareness.setLocalState(presence)
