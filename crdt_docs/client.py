@@ -109,7 +109,7 @@ class Client:
         self._out: deque[bytes] = deque()
         self._outgoing = anyio.Event()
         self._changed = anyio.Event()
-        self._confirmed: dict[int, tuple[Refused, ...]] = {}
+        self._awaited: dict[int, tuple[Refused, ...] | None] = {}
         self._in_flight = False
 
     @property
@@ -149,12 +149,13 @@ class Client:
         Raises Refusal if the server did not admit something since the last barrier, ConnectionRefused if it never will.
         """
         number, frames = self.replica.barrier()
+        self._awaited[number] = None
         self._send(frames)
         try:
-            await self.until(lambda: number in self._confirmed)
-            refusals = self._confirmed[number]
+            await self.until(lambda: self._awaited[number] is not None)
+            refusals = self._awaited[number]
         finally:
-            self._confirmed.pop(number, None)
+            del self._awaited[number]
         if refusals:
             raise Refusal(refusals)
 
@@ -211,11 +212,20 @@ class Client:
             protocols.append(Subprotocol(f"token.{token}"))
         local = urlsplit(self.url).hostname in LOOPBACK
         opening = open_socket(
-            self.url, subprotocols=protocols, max_size=MAX_FRAME, compression=None, proxy=None if local else True
+            self.url,
+            subprotocols=protocols,
+            max_size=MAX_FRAME,
+            compression=None,
+            close_timeout=FAREWELL,
+            proxy=None if local else True,
         )
         try:
             async with opening as socket:
-                await self._converse(socket, tasks)
+                try:
+                    await self._converse(socket, tasks)
+                finally:  # also when cancelled: a socket left to the garbage collector would linger
+                    with anyio.CancelScope(shield=True):
+                        await socket.close()
         except InvalidStatus as status:
             if status.response.status_code in (401, 403, 404):
                 raise ConnectionRefused(4000 + status.response.status_code, "refused before the upgrade") from status
@@ -286,8 +296,8 @@ class Client:
         match event:
             case Synced():
                 self.attempts = 0
-            case Confirmed(number, refusals):
-                self._confirmed[number] = refusals
+            case Confirmed(number, refusals) if number in self._awaited:
+                self._awaited[number] = refusals
             case RenewalWanted() if self._renew is not None:
                 tasks.start_soon(self._bring_ticket, self._renew)
 
