@@ -12,8 +12,8 @@ from __future__ import annotations
 import random
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
@@ -171,17 +171,18 @@ class Client:
 
     # -- the document's side
 
-    @property
-    def _edits(self) -> Callable[[TransactionEvent], None]:
+    @contextmanager
+    def _observing(self) -> Iterator[None]:
         def edited(event: TransactionEvent) -> None:
             if not self._held:
                 self._send(self.replica.edit(event.update))
             self._wake()
 
-        return edited
-
-    def _observing(self) -> _Observing:
-        return _Observing(self.doc, self._edits)
+        subscription = self.doc.observe(edited)
+        try:
+            yield
+        finally:
+            self.doc.unobserve(subscription)
 
     def _hold(self, held: bool) -> None:
         """What the document reports while held is not ours to send."""
@@ -339,18 +340,6 @@ class _Engine:
             raise Malformed("the engine panicked") from error
         finally:
             self._hold(False)
-
-
-class _Observing:
-    def __init__(self, doc: Doc[Any], edited: Callable[[TransactionEvent], None]) -> None:
-        self._doc = doc
-        self._edited = edited
-
-    def __enter__(self) -> None:
-        self._subscription = self._doc.observe(self._edited)
-
-    def __exit__(self, *_: object) -> None:
-        self._doc.unobserve(self._subscription)
 
 
 class Channel:

@@ -15,42 +15,25 @@ from typing import Any
 from unittest import mock
 
 from kit.ledger import Broken, Ledger, deleted_clocks
-from kit.network import Weather, Wire
+from kit.network import Wire
+from kit.plans import NAME, plan
+from kit.replay import compare, rebuild
 from kit.simulated_client import Browser, StockClient, view
 from kit.simulated_server import SimulatedServer
+from kit.troubles import change_role, trouble
 from kit.virtual_time import VirtualLoop, virtual_loop
-from pycrdt import Doc
 
-from crdt_docs.ids import ClientId, DocName, TaskId, UserId
-from crdt_docs.messages.ywebsocket import ServerMessage, update_frame
-from crdt_docs.updates.compose import Composer
+from crdt_docs.ids import ClientId, UserId
+from crdt_docs.messages.ywebsocket import ServerMessage
 from crdt_docs.updates.parse import parse
-from crdt_docs.updates.vectors import decode_state_vector
 from server.domain.access import Principal, Role
-from server.domain.errors import CLOSE, ClewError
+from server.domain.errors import CLOSE
 from server.rooms.connection import Connection
-from server.rooms.limits import Limits
 from server.store.memory_log import MemoryLog
 
-NAME = DocName(TaskId("00000000-0000-4000-8000-000000000001"))
 ROOTS = {"t": "text", "m": "map", "a": "array", "x": "xml"}
 PATIENCE = 240.0
 """Virtual seconds in which everybody must have come to the same document."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a seed decides before anything happens."""
-
-    writers: int
-    steps: int
-    servers: int
-    tabs: int
-    mixed_browser: bool
-    relays: bool
-    limits: Limits
-    weather: Weather
-    pace: float
 
 
 @dataclass(slots=True)
@@ -62,28 +45,6 @@ class Outcome:
     stored: list[bytes]
     view: dict[str, Any]
     happened: dict[str, int] = field(default_factory=dict)
-
-
-def plan(draw: random.Random) -> Plan:
-    """Draw a plan."""
-    limits = Limits(
-        inline_frame=draw.choice((16 * 1024, 60)),
-        idle=draw.choice((2.0, 60.0)),
-        compact_tail=draw.choice((150, 600, 10**6)),
-        compact_retry=1.0,
-        controls=draw.choice((8, 256)),
-    )
-    return Plan(
-        writers=draw.choice((2, 3, 3, 3)),
-        steps=draw.randint(12, 45),
-        servers=2 if draw.random() < 0.15 else 1,
-        tabs=draw.choice((0, 0, 1, 2)),
-        mixed_browser=draw.random() < 0.1,
-        relays=draw.random() < 0.25,
-        limits=limits,
-        weather=Weather(most=draw.choice((0.01, 0.06, 0.4)), slow=draw.choice((0.0, 0.3))),
-        pace=draw.choice((0.01, 0.1, 0.5)),
-    )
 
 
 class World:
@@ -182,7 +143,7 @@ class World:
             if client.ended is None and self.may_write(client):
                 client.edit()
         elif roll < 0.66:
-            self._note("presence")
+            self.note("presence")
             client.show()
         elif roll < 0.72:
             client.barrier()
@@ -190,12 +151,12 @@ class World:
             self._unplug(client)
         elif roll < 0.84:
             if client.ended is None and self.may_write(client):
-                self._note("reload")
+                self.note("reload")
                 client.reload(stored=self.draw.random() < 0.6)
         elif roll < 0.86:
             client.resync()
         else:
-            await self._trouble(client)
+            await trouble(self, client)
 
     def may_write(self, client: StockClient) -> bool:
         """Whether somebody is at the keyboard who is allowed to."""
@@ -206,104 +167,11 @@ class World:
             client.should_connect = True
             client.connect()
         elif self.draw.random() < 0.3:
-            self._note("goodbye")
+            self.note("goodbye")
             client.disconnect()
         else:
-            self._note("cut")
+            self.note("cut")
             client.wire.cut()
-
-    async def _trouble(self, client: StockClient) -> None:
-        match self.draw.randrange(8):
-            case 0:
-                self._note("crash")
-                server = self.draw.choice(self.servers)
-                await server.crash()
-                await server.start()
-            case 1:
-                self._note("commit fails")
-                self.log.fail_next(OSError(28, "No space left on device"), self.draw.randint(1, 2))
-            case 2:
-                await self._compact()
-            case 3:
-                await self._compose(client.principal)
-            case 4 if self.draw.random() < 0.3:
-                await self._revoke(client.principal)
-            case 5:
-                await self._change_role(client.principal)
-            case 6:
-                self._note("everybody leaves")
-                for one in self.clients:
-                    if one.wire is not None:
-                        one.disconnect()
-                await asyncio.sleep(self.draw.choice((0.5, 5.0)))
-                for one in self.clients:
-                    one.should_connect = True
-                    one.connect()
-            case _:
-                self._note("forgery")
-                self._forge(client)
-
-    async def _compact(self) -> None:
-        rooms = self.draw.choice(self.servers).rooms
-        if rooms is None:
-            return
-        try:
-            await rooms.compact(NAME)
-            self._note("compaction")
-        except (ClewError, OSError):
-            self._note("compaction fails")
-
-    async def _compose(self, principal: Principal) -> None:
-        rooms = self.draw.choice(self.servers).rooms
-        key = f"k{self.draw.randrange(4)}"
-        words = f"said {self.draw.randrange(99)}"
-        if rooms is None or self.roles.get(principal.user) is not Role.EDITOR:
-            return
-
-        def build(composer: Composer) -> None:
-            composer.set_text("m", key, words)
-
-        try:
-            await rooms.compose(NAME, principal, build)
-            self._note("composed")
-        except (ClewError, OSError):
-            self._note("compose fails")
-
-    async def _revoke(self, principal: Principal) -> None:
-        if self.plan.mixed_browser or principal.user == "u0" or self.roles.get(principal.user) is not Role.EDITOR:
-            return
-        self._note("revoked")
-        del self.roles[principal.user]
-        for server in self.servers:
-            if server.rooms is not None:
-                await server.rooms.revoke(
-                    lambda who, name: who.user == principal.user, CLOSE["forbidden"], "no longer a member"
-                )
-        self.revoked[principal.user] = self.loop.time()
-
-    async def _change_role(self, principal: Principal) -> None:
-        role = self.roles.get(principal.user)
-        if role is None or principal.user == "viewer":
-            return
-        self._note("role changes")
-        self.roles[principal.user] = Role.VIEWER if role is Role.EDITOR else Role.EDITOR
-        for server in self.servers:
-            if server.rooms is not None:
-                await server.rooms.change_role(NAME.task, principal.user, self.roles[principal.user])
-
-    def _forge(self, client: StockClient) -> None:
-        """Somebody writes as somebody else: an Update under a client id that is another's."""
-        victims = [one for one in self.ledger.document(self.doc).owners.items() if one[1] != client.principal.key]
-        if not victims or client.wire is None or not client.usable:
-            return
-        victim = self.draw.choice(victims)[0]
-        forged: Doc[Any] = Doc(client_id=victim)
-        forged.apply_update(client.doc.get_update())
-        before = forged.get_state()
-        view(forged)
-        forged.get("m", type=type(client.map))["k0"] = "forged"
-        self.forgers.add(client)
-        client.wire.up(update_frame(forged.get_update(before)))
 
     # -- how it ends
 
@@ -313,7 +181,7 @@ class World:
         for client in self.clients:
             user = client.principal.user
             if self.roles.get(user) is Role.VIEWER and user != "viewer":
-                await self._change_role(client.principal)
+                await change_role(self, client.principal)
                 if client.wire is not None:
                     client.wire.cut()
             client.should_connect = True
@@ -430,27 +298,9 @@ class World:
         for failure in (*self.ledger.broken, *self.failures):
             raise Broken(f"{type(failure).__name__}: {failure}") from failure
 
-    def _note(self, what: str) -> None:
+    def note(self, what: str) -> None:
+        """Count what happened."""
         self.happened[what] = self.happened.get(what, 0) + 1
-
-
-def rebuild(updates: list[bytes]) -> Doc[Any]:
-    """A pycrdt document from these updates, in order."""
-    doc: Doc[Any] = Doc(client_id=1)
-    view(doc)
-    for update in updates:
-        doc.apply_update(update)
-    return doc
-
-
-def compare(what: str, one: Doc[Any], other: Doc[Any]) -> None:
-    """Raise Broken unless two documents are the same: state vector, contents, deletions."""
-    if decode_state_vector(one.get_state()) != decode_state_vector(other.get_state()):
-        raise Broken(f"{what}: state vectors differ")
-    if view(one) != view(other):
-        raise Broken(f"{what}: {view(one)} is {view(other)}")
-    if deleted_clocks(one.get_update()) != deleted_clocks(other.get_update()):
-        raise Broken(f"{what}: deletions differ")
 
 
 @contextmanager
