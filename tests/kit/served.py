@@ -44,5 +44,6 @@ class Served:
 @contextmanager
 def serve(folder: Path, *options: str) -> Iterator[Served]:
     """Serve a data folder, without the agent, until the block ends."""
+    folder.mkdir(parents=True, exist_ok=True)
     with running_server(folder / "data", ["--no-agent", *options]) as server:
         yield Served(server, str(server.new_token("owner", "--role", "owner")["token"]))
