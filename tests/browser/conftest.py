@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kit.devices import FLAGS, Device, Devices
+from kit.devices import ARTIFACTS, FLAGS, Device, Devices
 from kit.running_server import RunningServer, running_server
 from playwright.sync_api import Browser, sync_playwright
 
-ARTIFACTS = Path(__file__).parent / "artifacts"
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
+    """One browser a file: while Playwright is up, its event loop is the thread's, and asynchronous tests cannot run."""
     found = next((path for name in NAMES if (path := shutil.which(name))), None)
     assert found, "These tests drive Chromium, and there is none: `make test` installs it."
     with sync_playwright() as playwright:
@@ -42,11 +42,11 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RunningSe
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def operator(chromium: Browser, shared_server: RunningServer) -> Iterator[Device]:
     """A browser that is signed in to the shared server and asks it for links; quicker than the command line."""
     with Devices(chromium, shared_server, ARTIFACTS) as devices:
-        yield devices.new().sign_in(shared_server.link)
+        yield devices.new().sign_in(shared_server.new_link())
 
 
 @pytest.fixture

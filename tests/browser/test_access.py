@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from kit.devices import Device, Devices
+from kit.devices import ARTIFACTS, Device, Devices
 from kit.running_server import RunningServer
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 pytestmark = pytest.mark.browser
 
@@ -19,17 +20,12 @@ CALL = """async ([method, path, body]) => {
 }"""
 
 
-@pytest.fixture(scope="session")
-def wei_link(shared_server: RunningServer) -> str:
-    """A sign-in link of another person."""
+@pytest.fixture(scope="module")
+def wei_operator(chromium: Browser, shared_server: RunningServer) -> Iterator[Device]:
+    """A browser of another person, to ask for that person's links."""
     shared_server.clew("user", "add", "wei")
-    return shared_server.new_link("wei")
-
-
-@pytest.fixture(scope="session")
-def wei_operator(chromium: Any, shared_server: RunningServer, wei_link: str, tmp_path_factory: Any) -> Any:
-    with Devices(chromium, shared_server, tmp_path_factory.mktemp("wei")) as devices:
-        yield devices.new().sign_in(wei_link)
+    with Devices(chromium, shared_server, ARTIFACTS) as devices:
+        yield devices.new().sign_in(shared_server.new_link("wei"))
 
 
 @pytest.fixture

@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 from kit.running_server import RunningServer
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, expect
 
+ARTIFACTS = Path(__file__).parents[1] / "browser" / "artifacts"
+"""Where pictures go."""
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--font-render-hinting=none",
