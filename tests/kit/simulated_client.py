@@ -152,7 +152,7 @@ class StockClient:
 
     def _set(self) -> None:
         key = f"k{self.draw.randrange(4)}"
-        nested = [k for k in self.map if isinstance(self.map[k], Map | Text)]
+        nested = sorted(k for k in self.map if isinstance(self.map[k], Map | Text))
         match self.draw.randrange(6):
             case 0 if key in self.map:
                 del self.map[key]
