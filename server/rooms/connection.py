@@ -121,6 +121,13 @@ class Connection:
         who = self.principal
         return Actor(who.key, who.user, who.agent, who.device, who.session, who.token, via)
 
+    def change_role(self, role: Role) -> None:
+        """From the next frame on. Who may write now is asked for what was refused before."""
+        before, self.role = self.role, role
+        part = self.room.name.part
+        if may_write(role, part) and not may_write(before, part) and not self._asked:
+            self.ask()
+
     # -- what the peer says
 
     def receive(self, frame: bytes) -> Awaitable[None] | None:

@@ -185,9 +185,9 @@ class Rooms:
         """From its next frame on, the user's connections to the task have this role, or less by their credential."""
         for room in self.live():
             if room.name.task == task:
-                for connection in room.connections:
+                for connection in tuple(room.connections):
                     if connection.principal.user == user:
-                        connection.role = min(role, connection.principal.cap)
+                        connection.change_role(min(role, connection.principal.cap))
 
     async def close(self, task: TaskId, code: int, why: str) -> None:
         """Close everyone on a task and forget its rooms; for deletion."""
