@@ -132,7 +132,8 @@ class _Seat:
                 raise EngineFailed(Verdict.ABSENT, str(error)) from error
             try:
                 patience = job.seconds * worker.PATIENCE
-                reply = await asyncio.wait_for(process.ask(job.name, job.seconds, job.arguments), patience)
+                async with asyncio.timeout(patience):  # wait_for of Python 3.11 can swallow a cancellation
+                    reply = await process.ask(job.name, job.seconds, job.arguments)
             except TimeoutError:
                 verdict, detail = Verdict.STARVED, f"over {patience:.1f} s by the clock"
                 await self._replace()

@@ -71,10 +71,17 @@ class WorkerProcess:
             ours.close()
             raise
         ours.setblocking(False)
-        reader, writer = await asyncio.open_connection(sock=ours, limit=1 << 22)
+        try:
+            reader, writer = await asyncio.open_connection(sock=ours, limit=1 << 22)
+        except BaseException:  # cancelled between the start and the first word
+            ours.close()
+            child.kill()
+            await asyncio.to_thread(child.wait)
+            raise
         made = cls(child, reader, writer)
         try:
-            ready = await asyncio.wait_for(made._reply(), START_WITHIN)
+            async with asyncio.timeout(START_WITHIN):  # wait_for of Python 3.11 can swallow a cancellation
+                ready = await made._reply()
         except (Died, TimeoutError) as error:
             raise OSError(f"worker ended at its start: {await made.end()}") from error
         except BaseException:
