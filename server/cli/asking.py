@@ -18,7 +18,7 @@ from server.config import Config
 from server.control import wire
 from server.control.operator import Operator
 from server.domain.clock import SystemClock
-from server.domain.errors import Unavailable
+from server.domain.errors import ClewError, Unavailable
 from server.store.folder import FolderHeld, hold
 from server.store.nouns import open_nouns
 
@@ -63,7 +63,11 @@ async def _alone(config: Config, command: str, arguments: Mapping[str, Any], doc
         from server.app import local_url, open_services, operator  # half a second that only these commands pay
 
         async with open_services(config) as services:
-            return await operator(services, lambda: local_url(config, config.port)).answer(command, arguments)
+            try:
+                return await operator(services, lambda: local_url(config, config.port)).answer(command, arguments)
+            except ClewError as error:
+                refused = error
+        raise refused  # only now: on its way through the task groups it would come out as one of several
     with hold(config.data):
         async with open_nouns(config.data) as nouns:
             scheme = "https" if config.tls_cert else "http"

@@ -21,6 +21,7 @@ from server.store.rows import Row, unpack
 
 _DOCUMENTS: Final = "SELECT id, task, part, generation, quarantined FROM documents WHERE current = 1 ORDER BY id"
 _ASIDES: Final = "SELECT count(*) FROM documents WHERE task = ? AND part = ? AND current = 0"
+_AIDS: Final = "SELECT 1 FROM snapshots WHERE doc = ? AND length(state) > 0"
 _ROWS: Final = "SELECT id, doc, seq, n, crc, kid, CAST(data AS BLOB) FROM updates WHERE id BETWEEN ? AND ?"
 
 
@@ -74,6 +75,10 @@ def _read(connection: sqlite3.Connection, doc: DocKey, ids: list[int], into: Exa
     except (CorruptLog, *FILE_ERRORS) as error:
         into.damage.append(f"the snapshot cannot be used ({_words(error)})")
     into.head = into.snapshot.seq if into.snapshot else 0
+    if into.snapshot and not into.snapshot.state and connection.execute(_AIDS, (doc,)).fetchone():
+        into.damage.append(
+            "the snapshot's state or index does not match its checksum; the next compaction makes it new"
+        )
     end: int | None = None
     for span in spans(ids):
         try:

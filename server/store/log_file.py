@@ -61,6 +61,7 @@ CREATE TABLE snapshots (
   doc INTEGER PRIMARY KEY,
   seq INTEGER NOT NULL,
   crc INTEGER NOT NULL,
+  aids INTEGER NOT NULL,
   kid INTEGER,
   body BLOB NOT NULL,
   state BLOB NOT NULL,

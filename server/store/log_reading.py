@@ -13,12 +13,12 @@ from server.domain.access import PrincipalKey
 from server.domain.log import Actor, Claim, CorruptLog, DocKey, Logged, Snapshot
 from server.store import actors
 from server.store.lines import spans
-from server.store.rows import Framed, Row, snapshot_checksum, unpack
+from server.store.rows import Framed, Row, aids_checksum, body_checksum, unpack
 
 _ROWS = "SELECT id, doc, seq, n, crc, kid, CAST(data AS BLOB) FROM updates WHERE id BETWEEN ? AND ?"
 
 _SNAPSHOT = (
-    "SELECT seq, CAST(body AS BLOB), CAST(state AS BLOB), CAST(splice AS BLOB), crc FROM snapshots WHERE doc = ?"
+    "SELECT seq, crc, aids, CAST(body AS BLOB), CAST(state AS BLOB), CAST(splice AS BLOB) FROM snapshots WHERE doc = ?"
 )
 
 
@@ -60,13 +60,16 @@ def _checked(name: DocName, row: Row) -> list[Framed]:
 
 
 def read_snapshot(connection: sqlite3.Connection, name: DocName, doc: DocKey) -> Snapshot | None:
-    """The document's snapshot, if it has one."""
+    """The document's snapshot, if it has one; without state and index if those are damaged, for they can be rebuilt."""
     row = connection.execute(_SNAPSHOT, (doc,)).fetchone()
     if row is None:
         return None
-    if None in row or snapshot_checksum(doc, *row[:4]) != row[4]:
-        raise CorruptLog(f"Document {name}: its snapshot up to {row[0]} does not match its checksum.")
-    return Snapshot(*row[:4])
+    seq, crc, aids, body, state, index = row
+    if not isinstance(seq, int) or body is None or body_checksum(doc, seq, body) != crc:
+        raise CorruptLog(f"Document {name}: its snapshot up to {seq} does not match its checksum.")
+    if state is None or index is None or aids_checksum(crc, state, index) != aids:
+        return Snapshot(seq, body)
+    return Snapshot(seq, body, state, index)
 
 
 def read_claims(connection: sqlite3.Connection, doc: DocKey) -> tuple[Claim, ...]:

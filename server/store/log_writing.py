@@ -9,7 +9,7 @@ from typing import Final
 from crdt_docs.ids import DocName
 from server.domain.log import Claim, DocKey, Snapshot
 from server.store.lines import Line, spans
-from server.store.rows import snapshot_checksum
+from server.store.rows import aids_checksum, body_checksum
 
 ROWS_AT_ONCE: Final = 64
 Planned = tuple[int, DocKey, int, int, int, bytes]
@@ -60,10 +60,11 @@ def insert_claim(connection: sqlite3.Connection, doc: DocKey, claim: Claim) -> N
 
 def insert_snapshot(connection: sqlite3.Connection, doc: DocKey, snapshot: Snapshot) -> None:
     """Write a document's snapshot, over what was there."""
-    crc = snapshot_checksum(doc, snapshot.seq, snapshot.update, snapshot.state, snapshot.index)
+    crc = body_checksum(doc, snapshot.seq, snapshot.update)
+    aids = aids_checksum(crc, snapshot.state, snapshot.index)
     connection.execute(
-        "INSERT OR REPLACE INTO snapshots (doc, seq, crc, body, state, splice) VALUES (?, ?, ?, ?, ?, ?)",
-        (doc, snapshot.seq, crc, snapshot.update, snapshot.state, snapshot.index),
+        "INSERT OR REPLACE INTO snapshots (doc, seq, crc, aids, body, state, splice) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (doc, snapshot.seq, crc, aids, snapshot.update, snapshot.state, snapshot.index),
     )
 
 

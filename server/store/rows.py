@@ -79,8 +79,11 @@ def _is_whole(row: Row) -> bool:
     return numbers and n < 2**32 and isinstance(row.data, bytes)
 
 
-def snapshot_checksum(doc: int, seq: int, update: bytes, state: bytes, index: bytes) -> int:
-    """The CRC-32 of a snapshot: over its place, the three lengths and the three parts."""
-    crc = crc32(_pack_place(doc, seq, 0))
-    crc = crc32(struct.pack("<QQQ", len(update), len(state), len(index)), crc)
-    return crc32(index, crc32(state, crc32(update, crc)))
+def body_checksum(doc: int, seq: int, update: bytes) -> int:
+    """The CRC-32 of a snapshot's update, with its place."""
+    return crc32(update, crc32(_pack_place(doc, seq, 0)))
+
+
+def aids_checksum(body: int, state: bytes, index: bytes) -> int:
+    """The CRC-32 of what a snapshot has besides, bound to the body that it belongs to."""
+    return crc32(index, crc32(state, crc32(struct.pack("<IQ", body, len(state)))))
