@@ -131,20 +131,6 @@ async def test_a_restart_is_retried_and_nothing_typed_meanwhile_is_lost(served: 
     assert sorted(text.replace(" ", "")) == sorted("before" + "during" + "meanwhile")
 
 
-@pytest.mark.timeout(120)
-async def test_an_idle_client_is_never_made_to_reconnect(served: Served, clients: NodeClients) -> None:
-    """y-websocket 3 closes after 30 s without a message, and a client without presence sends none of its own."""
-    task = served.new_task()
-    for name, version, extra in (("plain", 3, {}), ("absent", 3, {"presence": None}), ("old", 1, {"presence": None})):
-        await clients.open(name, served.server.port, served.new_task(), served.token, version, **extra)
-    await clients.open("together", served.server.port, task, served.token, 3, presence=None)
-    await clients.open("beside", served.server.port, task, served.token, 3)
-    await asyncio.sleep(70)
-    for name in ("plain", "absent", "old", "together", "beside"):
-        seen = await clients.read(name)
-        assert (seen["connects"], seen["codes"], seen["connected"]) == (1, [], True), name
-
-
 @VERSIONS
 async def test_who_rejoins_is_seen_within_a_second(served: Served, clients: NodeClients, version: int) -> None:
     """A client that lost its wire keeps others' clocks: a state sent again at the same clock stays invisible."""
