@@ -138,8 +138,11 @@ class UpdateLog(Protocol):
         """Mark or clear that projections of this document fail. Never stops its syncing."""
         ...
 
-    def delete(self, name: DocName) -> None:
-        """Remove a document, its rows, snapshot and claims, and leave no bytes of it in the file or its WAL."""
+    def delete(self, name: DocName, *more: DocName) -> None:
+        """Remove documents, their rows, snapshots and claims, and leave no bytes of them in the file or its WAL.
+
+        May take long, and nothing is written meanwhile: name all that are to go at once.
+        """
         ...
 
     def names(self) -> list[tuple[DocName, DocKey, int]]:

@@ -199,8 +199,8 @@ class Rooms:
     async def delete(self, task: TaskId) -> None:
         """Remove a task's documents from the log for good."""
         await self.close(task, CLOSE["not_found"], "this task is gone")
-        for part in self._shapes:
-            await lanes.run(self._write, lambda part=part: self._log.delete(DocName(task, part)))  # type: ignore[misc]
+        first, *more = (DocName(task, part) for part in self._shapes)
+        await lanes.run(self._write, lambda: self._log.delete(first, *more))
 
     async def quarantine(self, name: DocName, reason: str | None) -> None:
         """Mark that projections of a document fail, or that they are well again. Its syncing goes on."""

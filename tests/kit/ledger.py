@@ -147,8 +147,8 @@ class Handle:
     def quarantine(self, doc: DocKey, reason: str | None) -> None:
         self._alive().quarantine(doc, reason)
 
-    def delete(self, name: DocName) -> None:
-        self._alive().delete(name)
+    def delete(self, name: DocName, *more: DocName) -> None:
+        self._alive().delete(name, *more)
 
     def names(self) -> list[tuple[DocName, DocKey, int]]:
         return self._alive().names()
