@@ -71,6 +71,7 @@ class StockClient:
         self.principal = principal
         self.draw = random.Random(f"{seed}/client/{number}")
         self.wire: Wire | None = None
+        self._greeted: Wire | None = None
         self.should_connect = True
         self.ended: int | None = None
         self.refusals: list[Refused] = []
@@ -207,7 +208,7 @@ class StockClient:
             wire.up(encode(SyncStep1(self.doc.get_state())))
             if self.client in self.awareness.states:
                 wire.up(encode(Awareness(self.awareness.encode((self.client,)))))
-            self._ready = wire
+            self._greeted = wire
 
     def connect_browser(self) -> None:
         """``connectBc``."""
@@ -256,8 +257,8 @@ class StockClient:
 
     @property
     def usable(self) -> bool:
-        """Whether the socket is open."""
-        return self.wire is not None and getattr(self, "_ready", None) is self.wire and self.wire.open
+        """Whether the socket is open, and the handshake said."""
+        return self.wire is not None and self._greeted is self.wire and self.wire.open
 
     def _send(self, message: Message) -> None:
         if self.usable and self.wire is not None:
