@@ -203,8 +203,7 @@ def _decisions(root: dict[str, Any]) -> list[Item]:
 def _question(key: str, fields: dict[str, Any]) -> Item:
     found = list(_each(_entries(fields.get("answers"))))
     answers = [
-        {"id": k, "text": words(f.get("text")), "supersedes": _ids(f.get("supersedes")), **_trace(f)}
-        for k, f in found
+        {"id": k, "text": words(f.get("text")), "supersedes": _ids(f.get("supersedes")), **_trace(f)} for k, f in found
     ]
     return {
         "id": key,

@@ -90,9 +90,7 @@ def _holds(written: str, spans: Sequence[Span], place: Place) -> bool:
     if place is Place.CELL:
         written = written.replace("\\|", "|")
     wanted = [
-        Node("hardBreak") if part == _BREAK else Span(part, span.marks)
-        for span in spans
-        for part in _parts(span.text)
+        Node("hardBreak") if part == _BREAK else Span(part, span.marks) for span in spans for part in _parts(span.text)
     ]
     return read_inline(written) == merged(wanted)
 
