@@ -35,6 +35,11 @@ class Trace(NamedTuple):
     start: str
     end: str
 
+    @property
+    def is_ascii(self) -> bool:
+        """Whether code points, UTF-16 units and UTF-8 bytes are the same here."""
+        return all(patch.insert.isascii() for txn in self.transactions for patch in txn.patches)
+
 
 def read_trace(name: str) -> Trace:
     """A trace; in a sequential one, each transaction's parent is the one before it."""
@@ -66,12 +71,13 @@ def counts_seen(trace: Trace) -> list[dict[int, int]]:
     return seen
 
 
-def edit(text: Text, patch: Patch) -> None:
-    """Apply one patch to a pycrdt text, which counts UTF-8 bytes."""
-    content = str(text)
-    start = len(content[: patch.at].encode())
+def edit(text: Text, patch: Patch, is_ascii: bool) -> None:
+    """Apply one patch to a pycrdt text, which counts UTF-8 bytes. ``is_ascii`` saves reading it for that."""
+    start, end = patch.at, patch.at + patch.delete
+    if not is_ascii:
+        content = str(text)
+        start, end = len(content[:start].encode()), len(content[:end].encode())
     if patch.delete:
-        end = start + len(content[patch.at : patch.at + patch.delete].encode())
         del text[start:end]
     if patch.insert:
         text.insert(start, patch.insert)

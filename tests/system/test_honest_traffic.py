@@ -22,10 +22,11 @@ from crdt_docs.updates.vectors import decode_state_vector
 from server.domain.access import Principal, PrincipalKey, Role
 from server.domain.clock import SystemClock
 from server.domain.errors import Unavailable
+from server.rooms.compacting import Compacted
 from server.rooms.connection import Connection
 from server.rooms.gate import Gate
 from server.rooms.lanes import ThreadLane
-from server.rooms.registry import Compacted, Rooms
+from server.rooms.registry import Rooms
 from server.rooms.verdict import Admit, Refuse, Shape
 from server.store.log import SqliteLog
 
@@ -119,11 +120,16 @@ async def replay(recording: Recording, rooms: Rooms, name: DocName) -> dict[int,
     return sockets
 
 
+PLAYED: dict[str, Conversation] = {}
+
+
 def played(recording: Recording) -> Conversation:
-    conversation = Conversation()
-    for event in recording.events:
-        conversation.hear(event)
-    return conversation
+    """A recording through the gate, once for all tests."""
+    if recording.name not in PLAYED:
+        conversation = PLAYED[recording.name] = Conversation()
+        for event in recording.events:
+            conversation.hear(event)
+    return PLAYED[recording.name]
 
 
 @pytest.fixture(params=RECORDINGS, ids=lambda recording: recording.name)
