@@ -53,7 +53,7 @@ check: $(STAMPS)/dev $(STAMPS)/web ## lint, types, walls; the page's types and u
 	cd web && npm run --silent check
 	cd web && npm run --silent test
 
-pytest: $(STAMPS)/dev $(STAMPS)/static $(STAMPS)/interop $(STAMPS)/chromium ## every Python test but the soak
+pytest: $(STAMPS)/dev $(STAMPS)/static $(STAMPS)/interop $(STAMPS)/chromium $(STAMPS)/strace ## every Python test but the soak
 	$(BIN)/pytest -m "not soak" $(ARGS)
 
 web: $(STAMPS)/web $(STAMPS)/static ## build the page into server/static
@@ -124,5 +124,14 @@ ifeq ($(BROWSER),)
 	  { echo "The browser tests need Chromium: install it, then run make again."; exit 1; }
 	$(SUDO) apt-get update -qq
 	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-noto-cjk fonts-dejavu-core
+endif
+	@touch $@
+
+$(STAMPS)/strace: | $(STAMPS)
+ifeq ($(shell command -v strace),)
+	@command -v apt-get >/dev/null && [ -n "$$(id -u | grep -x 0)$(SUDO)" ] || \
+	  { echo "The test of what is synced before a receipt needs strace: install it, then run make again."; exit 1; }
+	$(SUDO) apt-get update -qq
+	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends strace
 endif
 	@touch $@

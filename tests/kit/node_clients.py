@@ -11,6 +11,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from kit.yjs_oracle import require_node
+
 NODE = Path(__file__).parents[1] / "interop" / "node"
 PATIENCE = 20.0
 
@@ -85,7 +87,8 @@ class NodeClients:
 
 @asynccontextmanager
 async def node_clients() -> AsyncIterator[NodeClients]:
-    """Node, until the block ends."""
+    """Node, until the block ends. Skips the test where the clients are not installed, as the oracle does."""
+    require_node()
     process = await asyncio.create_subprocess_exec(
         "node",
         "client.mjs",

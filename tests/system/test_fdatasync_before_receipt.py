@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -65,6 +66,7 @@ def read_order(trace: list[str], mark: bytes) -> Order:
 @contextmanager
 def traced(folder: Path, monkeypatch: pytest.MonkeyPatch, durability: str) -> Iterator[tuple[Served, Path]]:
     """A server that runs under strace from its first instruction on."""
+    assert shutil.which("strace"), "This test needs strace: `make test` installs it."
     trace = folder / "trace"
     # -D: strace is the grandchild, so that the process we start and end is the server itself
     strace = ("strace", "-D", "-f", "-yy", "-xx", "-s", "8192", "-e", f"trace={CALLS}", "-o", str(trace))
