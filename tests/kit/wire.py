@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 import urllib.error
 import urllib.request
 from collections import deque
@@ -53,6 +54,7 @@ class Peer:
         self.refused: list[Refused] = []
         self.present: dict[int, State] = {}
         self.asked = 0
+        self.closed_at = 0.0
         self.synced = asyncio.Event()
         self.closed: asyncio.Future[Closed] = asyncio.get_running_loop().create_future()
         self.on_update: Callable[[bytes], None] | None = None
@@ -74,6 +76,7 @@ class Peer:
         except ConnectionClosed:
             pass
         finally:
+            self.closed_at = time.monotonic()
             end = Closed(self.socket.close_code or 1006, self.socket.close_reason or "")
             if not self.closed.done():
                 self.closed.set_result(end)
