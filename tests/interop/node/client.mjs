@@ -4,6 +4,9 @@
 //   {id, op: "disconnect" | "connect" | "drop", name}      drop ends the TCP connection without a word
 //   {id, op: "insert", name, at, text} · "type" {name, text, every}: one letter each `every` ms, at the end
 //   {id, op: "replay", name, file, batch}                  an editing trace into the root "trace", so many edits at once
+//   {id, op: "scribble", name, seed, edits, every}         random edits of "plain" and "rich", up to `every` ms apart
+//   {id, op: "paste", name, length}                        so much text into the root "bulk"; 0 takes it out again
+//   {id, op: "look", name} → {texts, vector, pending, synced}   of "plain" and "rich"
 //   {id, op: "apply", name, hex}                           an update, as if another tab had brought it
 //   {id, op: "raw", name, hex}                             a frame, beside what the provider says
 //   {id, op: "presence", name, state}                      null clears it
@@ -20,8 +23,10 @@ import * as encoding from 'lib0/encoding'
 import * as decoding from 'lib0/decoding'
 import { WebsocketProvider as Provider3 } from 'y-websocket'
 import { WebsocketProvider as Provider1 } from 'y-websocket-1'
+import { scribble, standing } from './scribble.mjs'
 
 const clients = new Map()
+const isPending = doc => doc.store.pendingStructs !== null || doc.store.pendingDs !== null
 const pause = ms => new Promise(resolve => setTimeout(resolve, ms))
 
 // y-websocket 1.5 has no `protocols` option; what it has is the class that it makes sockets of.
@@ -90,6 +95,15 @@ const ops = {
     }
     return { text: trace.toString() }
   },
+  async scribble ({ doc }, options) { await scribble(doc, options) },
+  async paste ({ doc }, { length }) {
+    const bulk = doc.getText('bulk')
+    if (length) bulk.insert(0, '-'.repeat(length))
+    else bulk.delete(0, bulk.length)
+  },
+  async look ({ doc, provider }) {
+    return { ...standing(doc), pending: isPending(doc), synced: provider.synced }
+  },
   async apply ({ doc }, { hex }) { Y.applyUpdate(doc, Buffer.from(hex, 'hex'), 'another tab') },
   async raw ({ provider }, { hex }) { provider.ws.send(Buffer.from(hex, 'hex')) },
   async connect ({ provider }) { provider.connect() },
@@ -103,7 +117,7 @@ const ops = {
       synced: provider.synced,
       connected: provider.wsconnected,
       wants: provider.shouldConnect,
-      pending: doc.store.pendingStructs !== null || doc.store.pendingDs !== null,
+      pending: isPending(doc),
       present: Object.fromEntries(provider.awareness.getStates()),
       client: doc.clientID,
       connects, codes, echoes, added, removed

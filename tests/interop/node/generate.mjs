@@ -49,7 +49,7 @@ const editText = (r, type, split) => {
   const end = !split && to > at && code >= 0xd800 && code < 0xdc00 ? to + 1 : to
   switch (r.below(8)) {
     case 0: case 1: case 2:
-      return type.insert(at, r.chance(0.2) ? r.pick(emoji) : r.pick(words))
+      return type.insert(at, r.chance(split ? 0.6 : 0.2) ? r.pick(emoji) : r.pick(words))
     case 3:
       return type.insert(at, r.pick(words), r.pick([{ bold: true }, { italic: true, link: { href: 'x' } }, {}]))
     case 4: case 5:
