@@ -173,11 +173,14 @@ class Spliced:
         """One update that rebuilds the document: clients from the highest down, delete ranges in normal form."""
         return b"".join(self._pieces({}))
 
-    def diff(self, have: StateVector) -> bytes:
-        """What a replica at ``have`` lacks: structs cut exactly at its clocks, and the whole delete set."""
-        return b"".join(self._pieces(have))
+    def diff(self, have: StateVector, deletes: DeleteSet | None = None) -> bytes:
+        """What a replica at ``have`` lacks: structs cut exactly at its clocks, and the whole delete set.
 
-    def _pieces(self, have: StateVector) -> list[bytes | memoryview]:
+        ``deletes`` stands in for the whole set where it is known which deletions the replica has been told.
+        """
+        return b"".join(self._pieces(have, deletes))
+
+    def _pieces(self, have: StateVector, deletes: DeleteSet | None = None) -> list[bytes | memoryview]:
         out: list[bytes | memoryview] = [b""]
         for client in sorted(self._strands, reverse=True):
             strand = self._strands[client]
@@ -185,7 +188,7 @@ class Spliced:
             if known < strand.end:
                 out += strand.pieces(client, known)
         out[0] = varuint(len(out) // 2)
-        out.append(self._ended())
+        out.append(self._ended() if deletes is None else deletes.encode())
         return out
 
     def _ended(self) -> bytes:

@@ -156,6 +156,7 @@ class Admission:
         done = 0
         for root in self.structs:
             stack = [root]
+            waiting = {root}
             wanted = [1 << 60]
             while stack:
                 client = stack[-1]
@@ -174,20 +175,21 @@ class Admission:
                         break
                 position[client] = at
                 if missing is None:
-                    stack.pop()
+                    waiting.discard(stack.pop())
                     wanted.pop()
                     continue
                 other, clock = missing
                 if clock < self.ends.get(other, 0):
-                    if other in stack:
+                    if other in waiting:
                         raise Refused("structs that depend on each other in a cycle")
                     stack.append(other)
+                    waiting.add(other)
                     wanted.append(clock)
                     continue
                 self._lack(other, clock)
                 self.structs[client] = structs[:at]
                 self.ends[client] = max(structs[at].clock, self.gate.state_vector.get(client, 0))
-                stack.pop()
+                waiting.discard(stack.pop())
                 wanted.pop()
 
     def _known(self, client: int) -> int:

@@ -17,7 +17,7 @@ from crdt_docs.messages.vocabulary import State
 from crdt_docs.messages.ywebsocket import decode, encode, step1_frame, step2_frame, update_frame
 from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.splice import Spliced
-from crdt_docs.updates.vectors import StateVector, decode_state_vector, encode_state_vector
+from crdt_docs.updates.vectors import DeleteSet, StateVector, decode_state_vector, encode_state_vector
 from server.domain.access import Principal, PrincipalKey, Role, may_write
 from server.domain.errors import CLOSE, CLOSE_GAP, ClewError
 from server.domain.log import Actor
@@ -74,8 +74,8 @@ class Place(Protocol):
         """Hand it nothing more for now."""
         ...
 
-    def unpark(self, connection: Connection) -> None:
-        """It reads again."""
+    def unpark(self, connection: Connection) -> DeleteSet | None:
+        """It reads again; what was deleted since it was parked, None if that is not known any more."""
         ...
 
     def leave(self, connection: Connection) -> None:
@@ -153,10 +153,10 @@ class Connection:
         message = decode(frame)
         match message:
             case Update(update):
-                if self._may_write():
+                if self._allows(message):
                     self._settle(self._admit(parse(update), "update"), "update", frame)
             case SyncStep2(update):
-                if self._may_answer():
+                if self._allows(message):
                     self._settle(self._admit(parse(update), "step2"), "step2", frame)
             case SyncStep1(vector):
                 self._answer(decode_state_vector(vector, self.room.limits.state_vector_entries))
@@ -178,20 +178,19 @@ class Connection:
             message = decode(frame) if large else None
             parsed = None
             if isinstance(message, Update | SyncStep2):
-                allowed = self._may_write() if isinstance(message, Update) else self._may_answer()
-                if not allowed:
+                if not self._allows(message):
                     return
                 parsed = await room.parse(message.update)
             async with room.lock:
                 if not self.alive:
                     return
-                if parsed is None or message is None:
+                heard = None
+                if parsed is None or not isinstance(message, Update | SyncStep2):
                     heard = self._hear(frame)
                 else:
-                    heard = None
                     kind: Kind = "update" if isinstance(message, Update) else "step2"
                     verdict = await room.resolve(parsed, self.principal.key, kind)
-                    if self.alive:
+                    if self.alive and self._allows(message):  # asked again: the role may have changed meanwhile
                         self._settle(verdict, kind, frame)
             if heard is not None:
                 await heard
@@ -203,17 +202,14 @@ class Connection:
     def _refuse_bytes(self, error: Malformed) -> None:
         self.end(CLOSE["too_large" if isinstance(error, TooLarge) else "invalid"], str(error))
 
-    def _may_write(self) -> bool:
+    def _allows(self, message: Update | SyncStep2) -> bool:
+        """Whether the role may write here; says so if not. A Step2 is a write too, and a viewer's is ignored."""
         if may_write(self.role, self.room.name.part):
             return True
-        self.send(encode(Refused(CLOSE["forbidden"], "your role may not write here")))
-        return False
-
-    def _may_answer(self) -> bool:
-        """A Step2 is a write too; what a viewer's brings is ignored, and its barriers need not wait for it."""
-        if may_write(self.role, self.room.name.part):
-            return True
-        self._answered()
+        if isinstance(message, Update):
+            self.send(encode(Refused(CLOSE["forbidden"], "your role may not write here")))
+        else:
+            self._answered()  # its barriers need not wait for what can't come
         return False
 
     def _admit(self, parsed: Parsed, kind: Kind) -> Verdict:
@@ -325,9 +321,9 @@ class Connection:
         controls, self._controls = self._controls, []
         wanted, self._resync_wanted = self._resync_wanted, None
         document = self.room.document
+        deleted = self.room.unpark(self)
         if self.live:
-            self.room.unpark(self)
-            missed = document.diff(have)
+            missed = document.diff(have, deleted)
             if len(missed) > 2:
                 self.send(update_frame(missed))
             self.room.tell_awareness(self)

@@ -15,15 +15,16 @@ from crdt_docs.ids import DocName, Part, TaskId, UserId
 from crdt_docs.updates.compose import Composer
 from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.splice import Spliced
-from server.domain.access import Principal, Role
+from server.domain.access import Principal, Role, may_write
 from server.domain.clock import Clock
-from server.domain.errors import CLOSE, CLOSE_RESTART, Conflict, Forbidden, Unavailable
+from server.domain.errors import CLOSE, CLOSE_RESTART, Conflict, Unavailable
 from server.domain.log import DocKey, LogFailed, Opened, Snapshot, UpdateLog
 from server.rooms import compacting, composing, lanes
 from server.rooms.compacting import Offload
 from server.rooms.connection import EMPTY_AWARENESS, Connection, Transport
 from server.rooms.gate import Gate
 from server.rooms.limits import Limits
+from server.rooms.revocations import Matches, Revocations
 from server.rooms.room import Around, Room
 from server.rooms.verdict import Shape
 from server.rooms.writer import Writer
@@ -52,13 +53,6 @@ class _Slot:
     def __init__(self) -> None:
         self.room: asyncio.Future[Room] = asyncio.get_running_loop().create_future()
         self.users = 0
-
-
-class _Revocation(NamedTuple):
-    at: float
-    matches: Callable[[Principal, DocName], bool]
-    code: int
-    why: str
 
 
 class Rooms:
@@ -90,7 +84,8 @@ class Rooms:
         self._tasks = asyncio.TaskGroup()
         self._sweeper: asyncio.Task[None] | None = None
         self._compactions = asyncio.Semaphore(1)
-        self._revocations: list[_Revocation] = []
+        self._revoked = Revocations()
+        self._demoted = Revocations()
         self._closing = False
         self._shared = shared
         self._docs: dict[DocKey, Room] = {}
@@ -125,7 +120,7 @@ class Rooms:
         """Let a peer into a document's room. The caller gives ``Connection.leave`` when the socket is gone."""
         with self._using(name) as slot:
             room = await self._room(slot)
-            self._check(principal, name)
+            self._revoked.check(principal, name)
             if room.dead:
                 raise Unavailable()
             connection = Connection(room, principal, role, transport)
@@ -163,18 +158,19 @@ class Rooms:
             room = await self._room(slot)
             async with room.lock:
                 last = {} if fresh else await composing.last_entries_of(room, build)
-                self._check(principal, name)
+                self._revoked.check(principal, name)
+                self._demoted.check(principal, name)
                 if room.dead:
                     raise Unavailable()
                 composing.compose(room, principal, last, build, via)
             return await room.released()
 
-    async def revoke(self, matches: Callable[[Principal, DocName], bool], code: int, why: str) -> None:
+    async def revoke(self, matches: Matches, code: int, why: str) -> None:
         """I5: once this returns, nothing of whom it matches is committed, and nothing is handed to its transport.
 
         The caller has stored the revocation already, so that nobody comes back by another door.
         """
-        self._revocations.append(_Revocation(self._clock.monotonic(), matches, code, why))
+        self._revoked.add(self._clock.monotonic(), matches, why)
         for room in self.live():
             for connection in tuple(room.connections):
                 if matches(connection.principal, room.name):
@@ -183,11 +179,18 @@ class Rooms:
 
     async def change_role(self, task: TaskId, user: UserId, role: Role) -> None:
         """From its next frame on, the user's connections to the task have this role, or less by their credential."""
+
+        def may_not_write(who: Principal, name: DocName) -> bool:
+            mine = who.user == user and name.task == task
+            return mine and not may_write(min(role, who.cap), name.part)
+
+        self._demoted.add(self._clock.monotonic(), may_not_write, "your role may not write here any more")
         for room in self.live():
             if room.name.task == task:
                 for connection in tuple(room.connections):
                     if connection.principal.user == user:
                         connection.change_role(min(role, connection.principal.cap))
+        await self.writer.drain()
 
     async def close(self, task: TaskId, code: int, why: str) -> None:
         """Close everyone on a task and forget its rooms; for deletion."""
@@ -344,18 +347,14 @@ class Rooms:
 
     # -- housekeeping
 
-    def _check(self, principal: Principal, name: DocName) -> None:
-        for revocation in self._revocations:
-            if principal.authenticated_at <= revocation.at and revocation.matches(principal, name):
-                raise Forbidden(revocation.why)
-
     async def _sweep(self) -> None:
         beat = 0
         while True:
             await asyncio.sleep(1)
             beat += 1
             now = self._clock.monotonic()
-            self._revocations = [r for r in self._revocations if now - r.at < self.limits.revocation_memory]
+            for revocations in (self._revoked, self._demoted):
+                revocations.forget(now - self.limits.revocation_memory)
             keepalive = beat % max(1, int(self.limits.keepalive)) == 0
             for room in self.live():
                 self._sweep_connections(room, now, keepalive)

@@ -26,6 +26,7 @@ from crdt_docs.messages.vocabulary import State
 from crdt_docs.messages.ywebsocket import update_frame
 from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.splice import Spliced, merge
+from crdt_docs.updates.vectors import DeleteSet
 from server.domain.access import PrincipalKey
 from server.domain.clock import Clock
 from server.domain.errors import CLOSE, CLOSE_RESTART
@@ -34,6 +35,7 @@ from server.rooms.connection import Connection
 from server.rooms.crowd import Crowd
 from server.rooms.gate import Gate
 from server.rooms.limits import Limits
+from server.rooms.parking import Parking
 from server.rooms.verdict import Admit, Kind, Verdict
 from server.rooms.writer import Writer
 from server.store.claims import settle
@@ -114,6 +116,7 @@ class Room:
         self._spoke = False
         self._releasing = False
         self._paused: list[Connection] = []
+        self._parking = Parking()
         self._pending: list[Pending] = []
         self._claims: list[Claim] = []
         self._flight: list[Pending] = []
@@ -227,6 +230,7 @@ class Room:
         self.tail_size += len(update)
         if self.since_compaction is not None:
             self.since_compaction.append(parsed)
+        self._parking.released(parsed)
         frame = update_frame(update)
         fan = self._fan
         if fan is None:
@@ -351,18 +355,19 @@ class Room:
 
     def _hold(self, connection: Connection) -> None:
         if connection.parked is None and connection.alive:
-            connection.parked = self.document.state_vector
-            connection.parked_since = self.clock.monotonic()
+            self._parking.park(connection, self.document.state_vector, self.clock.monotonic())
             self._fan = None
 
-    def unpark(self, connection: Connection) -> None:
-        """It reads again."""
+    def unpark(self, connection: Connection) -> DeleteSet | None:
+        """It reads again; what was deleted since it was parked, None if that is not known any more."""
         self._fan = None
+        return self._parking.leave(connection)
 
     def leave(self, connection: Connection) -> None:
         """A peer is gone: take it out of everything and tell the others."""
         self.connections.discard(connection)
         self.lacking.discard(connection)
+        self._parking.leave(connection)
         self._fan = None
         if not self.connections:
             self.idle_since = self.clock.monotonic()

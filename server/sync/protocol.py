@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
-from websockets.frames import Frame
 from websockets.http11 import Request
 
 EXTENSION: Final = "clew.socket"
@@ -17,10 +16,17 @@ LINGER: Final = 30.0
 """Seconds a peer has to read what was sent, and the close, before its socket is cut."""
 
 
+LATE: Final = 64 * 1024
+"""Bytes that a peer may still have had under way when it was told to go."""
+UNREAD: Final = 64 * 1024
+"""Bytes in the socket's buffer from which pings are not answered."""
+
+
 class SocketProtocol(WebSocketsSansIOProtocol):
     """uvicorn's sans-I/O WebSocket protocol, with ``end``. It logs no headers, since credentials are among them."""
 
     scope: Any
+    _late = 0
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -52,6 +58,17 @@ class SocketProtocol(WebSocketsSansIOProtocol):
             self.transport.resume_reading()
         self.queue.put_nowait({"type": "websocket.disconnect", "code": code, "reason": why})
 
-    def handle_close(self, event: Frame) -> None:
-        """As uvicorn does; the peer's echo of our close ends the lingering."""
-        super().handle_close(event)
+    def data_received(self, data: bytes) -> None:
+        """As uvicorn does; but who was told to go, and talks on, is not listened to at length."""
+        if self.close_sent:
+            self._late += len(data)
+            if self._late > LATE:
+                self.transport.abort()
+                return
+        super().data_received(data)
+
+    def handle_ping(self) -> None:
+        """As uvicorn does, unless the peer does not read: an answer to the latest ping is enough (RFC 6455, 5.5.3)."""
+        pong = b"".join(self.conn.data_to_send())
+        if self.transport.get_write_buffer_size() <= UNREAD:
+            self.transport.write(pong)

@@ -81,6 +81,11 @@ class Peer:
         await self.say(step1_frame(self.doc.get_state()))
         await self.say(step2_frame(self.doc.get_update()))
 
+    async def erase(self, at: int) -> None:
+        before = self.doc.get_state()
+        del self.text[at]
+        await self.say(update_frame(self.doc.get_update(before)))
+
     async def type(self, words: str) -> bytes:
         before = self.doc.get_state()
         self.text += words

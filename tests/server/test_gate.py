@@ -278,3 +278,16 @@ def test_a_dump_is_the_state_and_damage_to_it_is_noticed() -> None:
     assert not fresh.load(gate.dump()[:-3])
     assert not fresh.load(b"{}")
     assert fresh.state_vector == {}
+
+
+def test_a_long_chain_of_sections_each_waiting_for_the_next_is_resolved_in_linear_time() -> None:
+    number = 20_000
+
+    def struct(client: int) -> bytes:
+        if client == number:
+            return b"\x04\x01" + varstring("t") + varstring("x")
+        return b"\x84" + varuint(client + 1) + varuint(0) + varstring("x")
+
+    verdict = admit(Gate(SHAPE), encode_update([(client, 0, 1, struct(client)) for client in range(1, number + 1)], []))
+    assert isinstance(verdict, Admit)
+    assert verdict.lacking == ()

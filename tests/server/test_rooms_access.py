@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -135,3 +136,20 @@ async def test_a_connection_by_ticket_is_asked_to_renew_and_ends_with_its_lease(
         await until(lambda: two.closed is not None)
         assert two.closed == (4401, "your lease has run out")
         assert one.closed is None
+
+
+async def test_an_editor_demoted_while_their_long_frame_is_parsed_writes_nothing(tmp_path: Path) -> None:
+    async with rooms_over(tmp_path / "log.db") as rooms:
+        name = new_name()
+        peer = await enter(rooms, name, 1, WEI)
+        peer.text += "x" * 50_000
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(peer.say(update_frame(peer.doc.get_update())))
+            await asyncio.sleep(0)
+            await rooms.change_role(name.task, WEI.user, Role.VIEWER)
+            with pytest.raises(Forbidden):
+                await rooms.compose(name, WEI, lambda composer: composer.set("meta", "a", 1))
+        await settled(rooms)
+        assert (await rooms.read(name)).seq == 0
+        assert any(frame[0] == 0x65 for frame in peer.frames)
+        assert await rooms.compose(name, ANN, lambda composer: composer.set("meta", "a", 1)) == 1

@@ -214,3 +214,25 @@ async def test_two_sets_of_rooms_over_one_log_keep_order_and_closure(tmp_path: P
             doc = Replica()
             doc.apply_update(spliced.full())
             assert str(doc.get("t", type=Text)) == str(one.text)
+
+
+async def test_a_parked_reader_is_told_the_deletions_it_missed_and_not_all_that_ever_were(tmp_path: Path) -> None:
+    async with rooms_over(tmp_path / "log.db") as rooms:
+        name = new_name()
+        one, two = await enter(rooms, name, 1), await enter(rooms, name, 2)
+        await one.type("abcdefghij" * 20)
+        for at in range(0, 100, 2):
+            await one.erase(at)
+        await settled(rooms)
+        two.hear()
+        two.connection.pause()
+        two.connection.resume()
+        assert not [frame for frame in two.frames if frame[0] == 0], "nothing was missed, so nothing is sent"
+        two.connection.pause()
+        await one.erase(0)
+        await settled(rooms)
+        two.connection.resume()
+        (missed,) = [frame for frame in two.frames if frame[0] == 0]
+        assert len(missed) < 20
+        two.hear()
+        assert str(two.text) == str(one.text)
