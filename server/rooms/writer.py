@@ -144,11 +144,23 @@ class Writer:
                 else:
                     room.moved(head)
         self._next()
-        if not isinstance(result, BaseException):
-            for room, head in zip(rooms, result, strict=True):
-                if head is not None:
-                    room.release()
+        errors = [] if isinstance(result, BaseException) else self._release(rooms, result)
         self._settle()
+        if errors:
+            raise ExceptionGroup("rooms that could not release what they had committed", errors)
+
+    def _release(self, rooms: Sequence[Committing], heads: list[int | None]) -> list[Exception]:
+        """Each room for itself: one that can't go on is loaded anew from the log, and holds nobody else up."""
+        errors = []
+        for room, head in zip(rooms, heads, strict=True):
+            if head is None:
+                continue
+            try:
+                room.release()
+            except Exception as error:
+                room.failed(error)
+                errors.append(error)
+        return errors
 
     def _next(self) -> None:
         """The next group starts before this one is fanned out, so that the disk is not kept waiting."""

@@ -11,7 +11,7 @@ from pycrdt import Text
 
 from crdt_docs.ids import DocName
 from crdt_docs.messages.ywebsocket import update_frame
-from crdt_docs.updates.parse import parse
+from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.splice import Spliced
 from server.domain.access import Role
 from server.domain.errors import Unavailable
@@ -236,3 +236,29 @@ async def test_a_parked_reader_is_told_the_deletions_it_missed_and_not_all_that_
         assert len(missed) < 20
         two.hear()
         assert str(two.text) == str(one.text)
+
+
+async def test_a_room_that_cannot_release_ends_alone_and_comes_back_from_the_log(
+    tmp_path: Path,
+) -> None:
+    async with rooms_over(tmp_path / "log.db") as rooms:
+        sick, well = new_name(), new_name()
+        one, two = await enter(rooms, sick, 1), await enter(rooms, well, 2)
+        reported: list[object] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context["exception"]))
+
+        class Broken(Spliced):
+            def add(self, parsed: Parsed) -> None:
+                raise ValueError("a gap that can't be")
+
+        next(room for room in rooms.live() if room.name == sick).document = Broken()
+        await asyncio.gather(one.type("a"), two.type("b"))
+        await settled(rooms)
+        two.hear()
+        assert str(two.text) == "b"
+        assert one.closed is not None
+        assert one.closed[0] == 1013
+        assert reported
+        again = await enter(rooms, sick, 3)
+        again.hear()
+        assert str(again.text) == "a"
