@@ -173,6 +173,11 @@ class AwarenessTable(Generic[C]):
         gone += [State(client, e.out, None) for client, e in self._entries.items() if e.text is None]
         return (*gone, *self._again(e for e in self._entries.items() if e[0] != seat))
 
+    def principal_of(self, client: int) -> Hashable | None:
+        """Whose client id that is, as far as presence tells: theirs who speaks for it, or did until they left."""
+        entry = self._entries.get(client) or self._departed.get(client)
+        return None if entry is None else entry.principal
+
     def client_of(self, connection: C) -> int | None:
         """The client id that the connection speaks for, once it has said so."""
         return self._seats.get(connection)

@@ -86,7 +86,9 @@ def skip_any(b: bytes, p: int, depth: int = 0) -> int:
     elif tag == 118:
         number, p = read_count(b, p)
         for _ in range(number):
-            _, p = read_string(b, p)
+            key, p = read_string(b, p)
+            if key == "__proto__" and b[p] == 116:  # lib0 would take the object for bytes, and fail to write it again
+                raise Malformed("bytes as an object's prototype")
             p = skip_any(b, p, depth + 1)
     elif tag == 117:
         number, p = read_count(b, p)

@@ -134,13 +134,17 @@ class Admission:
         self.runs[client] = ([], [])
 
     def _owns(self, client: int) -> bool:
-        """I4: whoever claimed provisionally excludes nobody.
+        """I4: a final claim excludes all others, a provisional one nobody.
 
         Neither the writer's own Update, which then claims for good, nor its Step2: a tab that typed before it was
-        connected has said all in one, and would wait behind a neighbour's claim for ever.
+        connected has said all in one, and would wait behind a neighbour's claim for ever. Until there is a final
+        claim, presence tells whose id it is: everybody in the room hears it before its first keystroke is sent, and
+        could write under it first.
         """
         claim = self.gate.claims.get(client)
-        return claim is None or claim.provisional or claim.principal == self.principal
+        if claim is not None and not claim.provisional:
+            return claim.principal == self.principal
+        return self.gate.seat(client) in (None, self.principal)
 
     def _lack(self, client: int, clock: int) -> None:
         if not self.partial:
@@ -209,6 +213,8 @@ class Admission:
         at = clock
         if clock < known:
             at, origin, parent = known, (client, known - 1), None
+        if right is not None and right == origin and not self.trusted:
+            raise Refused("its neighbours are one")  # two replicas would part over it
         if origin is not None and origin[1] >= self._known(origin[0]):
             return origin
         if right is not None and right[1] >= self._known(right[0]):
@@ -254,6 +260,8 @@ class Admission:
             kind = self.gate.shape.roots.get(parent)  # type: ignore[arg-type]
             if kind is not None and not self.trusted:
                 self._fit(struct, kind, keyed)
+        if keyed and struct.length > 1 and struct.ref != DELETED and not self.trusted:
+            raise Refused("a map's entry has one value")  # yjs fails when it collects one that has more
         return Run(parent, keyed, struct.ref == DELETED)
 
     def _type(self, ident: Id) -> TypeInfo | None:
@@ -331,8 +339,9 @@ class Admission:
         claims = []
         for client in structs:
             old = self.gate.claims.get(client)
-            if old is None or (old.provisional and not self.partial):
-                claims.append(Claim(client, self.principal, self.partial))
+            provisional = self.partial and self.gate.seat(client) != self.principal
+            if old is None or (old.provisional and not provisional):
+                claims.append(Claim(client, self.principal, provisional))
         return tuple(claims)
 
     def _result(self, structs: Mapping[int, list[Struct]], deletes: list[tuple[int, list[tuple[int, int]]]]) -> Parsed:

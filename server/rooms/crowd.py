@@ -6,14 +6,14 @@ Must never relay what a peer says of somebody else, nor anything that is not val
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from crdt_docs.errors import TooLarge
 from crdt_docs.messages import Awareness, Refused
 from crdt_docs.messages.vocabulary import State, in_portions
 from crdt_docs.messages.ywebsocket import encode
 from crdt_docs.presence import AwarenessTable, Person
-from server.domain.access import Principal
+from server.domain.access import Principal, PrincipalKey
 from server.domain.errors import CLOSE
 
 if TYPE_CHECKING:
@@ -41,6 +41,10 @@ class Crowd:
             return
         self._say((connection,), heard.to_sender)
         self._say([peer for peer in peers if peer is not connection], heard.to_others)
+
+    def principal_of(self, client: int) -> PrincipalKey | None:
+        """Whose client id that is, as far as presence tells."""
+        return cast(PrincipalKey | None, self._table.principal_of(client))
 
     def leave(self, connection: Connection, peers: Iterable[Connection]) -> None:
         """A peer is gone."""

@@ -94,6 +94,7 @@ class Room:
         self.doc = doc
         self.generation = generation
         self.gate = gate
+        gate.seat = self._seat
         self.document = document
         self.head = head
         self.log_head = head
@@ -128,6 +129,9 @@ class Room:
         self._waiters: deque[tuple[int, Waiter]] = deque()
 
     # -- admission
+
+    def _seat(self, client: int) -> PrincipalKey | None:
+        return self.crowd.principal_of(client)
 
     async def parse(self, update: bytes) -> Parsed:
         """Parse a large update away from the event loop."""
@@ -302,6 +306,7 @@ class Room:
             self.dissolve(CLOSE_RESTART, "the document went on elsewhere")
             return
         self.gate = Gate(self.gate.shape, claims.values())
+        self.gate.seat = self._seat
         self.gate.restore(parse(self.document.full()))
         self._rebasing = False
         for entry, parsed in pending:

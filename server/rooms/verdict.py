@@ -5,12 +5,13 @@ Owns shapes only; must never decide.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from crdt_docs.updates.parse import Id, Parsed
 from crdt_docs.updates.vectors import DeleteSet
+from server.domain.access import PrincipalKey
 from server.domain.log import Claim
 
 Kind = Literal["update", "step2", "stored"]
@@ -107,3 +108,9 @@ class Known:
         self.types: dict[Id, TypeInfo] = {}
         self.runs: dict[int, tuple[list[int], list[Run]]] = {}
         self.claims: dict[int, Claim] = {claim.client: claim for claim in claims}
+        self.seat: Callable[[int], PrincipalKey | None] = _nobody
+        """Whose an unclaimed client id is, by who is or was present under it."""
+
+
+def _nobody(client: int) -> None:
+    return None

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pycrdt import Array, Doc, Map, Text, XmlElement, XmlFragment, XmlText
 
+from crdt_docs.errors import Malformed
 from crdt_docs.lib0 import varstring, varuint
 from crdt_docs.updates.parse import MAP_TYPE, parse
 from crdt_docs.updates.splice import Spliced, encode_update
@@ -291,3 +292,53 @@ def test_a_long_chain_of_sections_each_waiting_for_the_next_is_resolved_in_linea
     verdict = admit(Gate(SHAPE), encode_update([(client, 0, 1, struct(client)) for client in range(1, number + 1)], []))
     assert isinstance(verdict, Admit)
     assert verdict.lacking == ()
+
+
+def seated(who: PrincipalKey) -> Gate:
+    """A gate whose room hears ``who`` under client id 7."""
+    gate = Gate(SHAPE)
+    gate.seat = lambda client: who if client == 7 else None
+    return gate
+
+
+def test_i4_nobody_writes_first_under_the_id_of_somebody_who_is_here() -> None:
+    first, second = text_updates(["a", "b"])
+    gate = seated(ANN)
+    verdict = admit(gate, first, who=WEI)
+    assert isinstance(verdict, Refuse)
+    assert verdict.code == 4409
+    carried = admit(gate, first, who=WEI, kind="step2")
+    assert isinstance(carried, Admit)
+    assert carried.update == b""
+    assert isinstance(admit(gate, first), Admit)
+    assert isinstance(admit(gate, second), Admit)
+    assert gate.claims[7] == Claim(7, ANN, False)
+
+
+def test_i4_who_brings_their_own_id_by_a_step2_has_it_for_good() -> None:
+    first, second = text_updates(["a", "b"])
+    gate = seated(ANN)
+    admit(gate, first, kind="step2")
+    assert gate.claims[7] == Claim(7, ANN, False)
+    gate.seat = lambda client: None
+    assert isinstance(admit(gate, second, who=WEI), Refuse)
+
+
+def test_i4_a_final_claim_counts_more_than_who_is_present_under_the_id() -> None:
+    first, second = text_updates(["a", "b"])
+    gate = Gate(SHAPE)
+    admit(gate, first)
+    gate.seat = lambda client: WEI
+    assert isinstance(admit(gate, second), Admit)
+
+
+def test_what_yjs_could_not_keep_is_refused() -> None:
+    two = b"\x28\x01" + varstring("free") + varstring("k") + varuint(2) + b"\x7d\x01\x7d\x02"
+    assert admit(Gate(SHAPE), encode_update([(9, 0, 1, two)], [])) == Refuse(4400, "a map's entry has one value")
+    gate = Gate(SHAPE)
+    admit(gate, text_updates(["ab"])[0])
+    crossed = b"\xc4" + (varuint(7) + varuint(0)) * 2 + varstring("x")
+    assert admit(gate, encode_update([(9, 0, 1, crossed)], [])) == Refuse(4400, "its neighbours are one")
+    proto = b"\x28\x01" + varstring("free") + varstring("k") + b"\x01\x76\x01" + varstring("__proto__") + b"\x74\x00"
+    with pytest.raises(Malformed):
+        parse(encode_update([(9, 0, 1, proto)], []))
