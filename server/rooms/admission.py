@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Generator, Mapping
+from itertools import pairwise
 from typing import Final
 
 from crdt_docs.updates.cut import cut
@@ -312,7 +313,9 @@ class Admission:
         for client, ranges in self.parsed.deletes:
             have = self._known(client)
             kept: list[tuple[int, int]] = []
-            for clock, length in ranges:
+            once = _merged(ranges)
+            self.is_cut = self.is_cut or once is not ranges
+            for clock, length in once:
                 done += 1
                 if not done % SLICE:
                     yield
@@ -361,3 +364,18 @@ class Admission:
             else:
                 sections.append((client, first.clock, len(found), update[first.start : found[-1].end]))
         return parse(encode_update(sections, deletes))
+
+
+def _merged(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Ranges without overlap, or the same list if it has none: one that is named over and over counts once."""
+    ordered = ranges if len(ranges) < 2 else sorted(ranges)
+    if all(one[0] + one[1] <= two[0] for one, two in pairwise(ordered)):
+        return ranges
+    merged: list[tuple[int, int]] = []
+    for clock, length in ordered:
+        if merged and clock <= merged[-1][0] + merged[-1][1]:
+            first, known = merged[-1]
+            merged[-1] = (first, max(known, clock + length - first))
+        else:
+            merged.append((clock, length))
+    return merged

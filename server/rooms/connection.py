@@ -229,7 +229,7 @@ class Connection:
             self.ask(provoked=True)
 
     def _step2_admitted(self, verdict: Admit) -> None:
-        self._lacking = verdict.lacking
+        self._lacking = verdict.lacking[: self.room.limits.lacking]
         if verdict.lacking:
             self.room.lacking.add(self)
         if verdict.lacking and not verdict.update and self._provoked:

@@ -105,7 +105,12 @@ class Gate(Known):
 
     def restore(self, parsed: Parsed) -> None:
         """Take in what our own store holds; raises ValueError if it has a gap, which breaks I1."""
-        verdict = self.admit(parsed, PrincipalKey(""), "stored")
+        for _ in self.restore_in_slices(parsed):
+            pass
+
+    def restore_in_slices(self, parsed: Parsed) -> Generator[None, None, None]:
+        """``restore``, letting others run after each slice."""
+        verdict = yield from self.resolve(parsed, PrincipalKey(""), "stored")
         if not isinstance(verdict, Admit):
             raise ValueError(f"stored update does not fit: {verdict}")
         self.apply(verdict)

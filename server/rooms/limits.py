@@ -27,6 +27,8 @@ class Limits:
     compact_retry: float = 30.0
     fruitless: int = 3
     """Step2s in a row that answer a provoked resync, admit nothing, and still have gaps."""
+    lacking: int = 64
+    """Gaps of a Step2 that a connection remembers; any of them closing is reason enough to ask again."""
     state_vector_entries: int = 100_000
     revocation_memory: float = 60.0
     """How long a revocation is held against requests that were authenticated before it."""

@@ -267,10 +267,10 @@ class Rooms:
             document = Spliced.load(opened.snapshot.update, opened.snapshot.index)
             if not gate.load(opened.snapshot.state) or gate.state_vector != document.state_vector:
                 gate = Gate(self._shapes[name.part], opened.claims)
-                gate.restore(await self.parse(opened.snapshot.update))
+                await _restore(gate, await self.parse(opened.snapshot.update))
         for at, logged in enumerate(opened.tail):
-            parsed = parse(logged.update)
-            gate.restore(parsed)
+            parsed = await self.parse(logged.update)
+            await _restore(gate, parsed)
             document.add(parsed)
             if not at % SLICE_ENTRIES:
                 await asyncio.sleep(0)
@@ -377,6 +377,11 @@ class Rooms:
                 if connection.quiet and not spoke:
                     connection.transport.send(EMPTY_AWARENESS)
                 connection.quiet = True
+
+
+async def _restore(gate: Gate, parsed: Parsed) -> None:
+    for _ in gate.restore_in_slices(parsed):
+        await asyncio.sleep(0)
 
 
 def _loaded(slot: _Slot) -> Room | None:

@@ -342,3 +342,12 @@ def test_what_yjs_could_not_keep_is_refused() -> None:
     proto = b"\x28\x01" + varstring("free") + varstring("k") + b"\x01\x76\x01" + varstring("__proto__") + b"\x74\x00"
     with pytest.raises(Malformed):
         parse(encode_update([(9, 0, 1, proto)], []))
+
+
+def test_a_span_that_an_update_deletes_over_and_over_counts_once() -> None:
+    gate = Gate(SHAPE)
+    admit(gate, encode_update([(7, 0, 1, b"\x00" + varuint(20_000))], []))
+    admit(gate, encode_update([], [(7, [(2 * at + 1, 1) for at in range(9_000)])]))
+    verdict = admit(gate, encode_update([], [(7, [(0, 20_000)] * 5_000 + [(3, 1)])]))
+    assert isinstance(verdict, Admit)
+    assert len(verdict.parsed.deletes[0][1]) == 9_001
