@@ -169,7 +169,9 @@ def _doors(config: Config, nouns: Nouns, rooms: Rooms, clock: Clock) -> Doors:
     cookies = Cookies(config.tls_cert is not None)
     authority = Authority(nouns.tasks)
     keyring = Keyring(nouns.users, nouns.logins, nouns.tokens, nouns.tickets)
-    revocable = Revocable(nouns.devices, nouns.sessions, nouns.tasks, nouns.tokens, nouns.logins, nouns.audit)
+    revocable = Revocable(
+        nouns.devices, nouns.sessions, nouns.tasks, nouns.tokens, nouns.logins, nouns.links, nouns.audit
+    )
     threshold = Threshold(nouns.users, nouns.devices, nouns.links, nouns.logins, nouns.audit)
     return Doors(
         Authentication(keyring, cookies, clock),

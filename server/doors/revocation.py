@@ -24,7 +24,7 @@ from server.store.audit import Audit
 from server.store.devices import Devices
 from server.store.sessions import Sessions
 from server.store.tasks import Tasks
-from server.store.tokens import Logins, Tokens
+from server.store.tokens import Links, Logins, Tokens
 
 _REVOKED: Final = CLOSE["forbidden"]
 Matches = Callable[[Principal, DocName], bool]
@@ -55,6 +55,7 @@ class Revocable:
     tasks: Tasks
     tokens: Tokens
     logins: Logins
+    links: Links
     audit: Audit
 
 
@@ -79,6 +80,7 @@ class Revocation:
         revoked = await self._of.devices.revoke(by.user, device, self._clock.now())
         if revoked is None:
             raise NotFound
+        await self._of.links.void(by.user)  # it may have made one, to come back by
         await self._live.revoke(lambda who, _: who.device == device, _REVOKED, "this device was revoked")
         await self._note("device.revoked", by, device)
         return revoked

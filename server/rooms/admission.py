@@ -43,6 +43,9 @@ from server.rooms.verdict import Admit, Delta, Kind, Known, Lacking, Refuse, Res
 SLICE: Final = 2000
 """Structs resolved before a long admission lets others run; about 15 ms."""
 
+MOST_NEW_CLIENTS: Final = 10_000
+"""Client ids that one update may bring. A page load makes one; each costs state for ever."""
+
 _VALUES: Final = frozenset((1, 2, 3, 7, 8, 9))
 _LETTERS: Final = frozenset((1, 4, 5, 6, 7))
 _NODES: Final = frozenset((1, 7))
@@ -95,6 +98,9 @@ class Admission:
         """Decide, yielding after each ``SLICE`` structs; raises Refused or Gap."""
         for section in self.parsed.sections:
             self._take(section)
+        new = sum(client not in self.gate.state_vector for client in self.structs)
+        if new > MOST_NEW_CLIENTS and not self.trusted:
+            raise Refused(f"more than {MOST_NEW_CLIENTS} new client ids at once", CLOSE["too_large"])
         yield from self._order()
         deletes = yield from self._deletes()
         structs = {client: found for client, found in self.structs.items() if found}

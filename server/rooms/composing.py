@@ -7,6 +7,7 @@ and from there the same road as a phone's keystroke. Must never use an engine.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
 
 from crdt_docs.ids import ClientId, new_client_id
 from crdt_docs.updates.compose import Composer, last_entries
@@ -16,6 +17,9 @@ from server.domain.errors import Invalid
 from server.domain.log import Actor, Claim
 from server.rooms.room import Room
 from server.rooms.verdict import Admit, Refuse
+
+TRIES: Final = 5
+"""How often a look-up may be overtaken before it is given up."""
 
 Build = Callable[[Composer], None]
 Entries = Mapping[tuple[str | Id, str], Id]
@@ -48,8 +52,25 @@ def _client_id(room: Room, principal: Principal) -> tuple[ClientId, bool]:
     return client, True
 
 
-async def last_entries_of(room: Room, build: Build) -> Entries:
-    """What the composer would overwrite: asked for by a dry run, since a whole document is read for the answer."""
+class Before(NamedTuple):
+    """What a composer would overwrite, and when that was looked up: how often each root's keys had been set."""
+
+    entries: Entries
+    versions: Mapping[str, int]
+
+    def holds(self, room: Room) -> bool:
+        """Whether nobody has set a key of these roots since."""
+        return all(room.keyed[root] == version for root, version in self.versions.items())
+
+
+NOTHING: Final = Before({}, {})
+
+
+async def look_up(room: Room, build: Build) -> Before:
+    """What the composer would overwrite: asked for by a dry run, since a whole document is read for the answer.
+
+    Without the room's lock, for it may take long: ask ``holds`` once you have it.
+    """
     roots: set[str] = set()
 
     def note(parent: str | Id, key: str) -> None:
@@ -57,6 +78,7 @@ async def last_entries_of(room: Room, build: Build) -> Entries:
             roots.add(parent)
 
     build(Composer(0, 0, note))
+    versions = {root: room.keyed[root] for root in (*roots, "")}
     if not any(run.parent in roots for _, runs in room.gate.runs.values() for run in runs):
-        return {}
-    return last_entries(await room.parse(room.admitted()))
+        return Before({}, versions)
+    return Before(last_entries(await room.parse(room.admitted())), versions)

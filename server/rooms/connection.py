@@ -19,6 +19,7 @@ from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.splice import Spliced
 from crdt_docs.updates.vectors import DeleteSet, StateVector, decode_state_vector, encode_state_vector
 from server.domain.access import Principal, PrincipalKey, Role, may_write
+from server.domain.clock import Clock
 from server.domain.errors import CLOSE, CLOSE_GAP, ClewError
 from server.domain.log import Actor
 from server.rooms.gate import Gate
@@ -49,6 +50,7 @@ class Place(Protocol):
     gate: Gate
     document: Spliced
     lacking: set[Connection]
+    clock: Clock
 
     async def parse(self, update: bytes) -> Parsed:
         """Parse a large update away from the event loop."""
@@ -133,6 +135,9 @@ class Connection:
     def receive(self, frame: bytes) -> Awaitable[None] | None:
         """Take one frame. What it answers, if anything, is to be awaited before the next frame is read."""
         if not self.alive:
+            return None
+        if self.expires_at is not None and self.room.clock.now() > self.expires_at:
+            self.end(CLOSE["unauthenticated"], "your lease has run out")
             return None
         limits = self.room.limits
         if len(frame) > limits.frame:

@@ -156,13 +156,18 @@ class Rooms:
         """
         with self._using(name) as slot:
             room = await self._room(slot)
-            async with room.lock:
-                last = {} if fresh else await composing.last_entries_of(room, build)
-                self._revoked.check(principal, name)
-                self._demoted.check(principal, name)
-                if room.dead:
-                    raise Unavailable()
-                composing.compose(room, principal, last, build, via)
+            for _ in range(composing.TRIES):
+                before = composing.NOTHING if fresh else await composing.look_up(room, build)
+                async with room.lock:
+                    self._revoked.check(principal, name)
+                    self._demoted.check(principal, name)
+                    if room.dead:
+                        raise Unavailable()
+                    if before.holds(room):
+                        composing.compose(room, principal, before.entries, build, via)
+                        break
+            else:
+                raise Unavailable("others keep changing this; please try again")
             return await room.released()
 
     async def revoke(self, matches: Matches, code: int, why: str) -> None:

@@ -16,7 +16,7 @@ Invariants kept here:
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol
@@ -104,6 +104,7 @@ class Room:
         self.lacking: set[Connection] = set()
         self.connections: set[Connection] = set()
         self.crowd = Crowd()
+        self.keyed: Counter[str] = Counter()  # how often a key of each root was set here; for composers
         self.snapshot_size = 0
         self.tail_size = 0
         self.idle_since = around.clock.monotonic()
@@ -152,6 +153,7 @@ class Room:
         """Take an admitted update on its way to the log. Raises LogFailed while the server is read-only."""
         self._writer.check()
         self.gate.apply(admit)
+        self.keyed.update(admit.roots_set())
         self._pending.append(Pending(Entry(admit.update, actor, self.clock.now()), admit.parsed))
         self._claims.extend(admit.claims)
         self._admitted += 1
@@ -305,6 +307,7 @@ class Room:
         if not self._catch_up(tail, expected, claims):
             self.dissolve(CLOSE_RESTART, "the document went on elsewhere")
             return
+        self.keyed[""] += 1  # no root's name: anything may have been set
         self.gate = Gate(self.gate.shape, claims.values())
         self.gate.seat = self._seat
         self.gate.restore(parse(self.document.full()))

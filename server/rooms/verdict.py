@@ -5,7 +5,7 @@ Owns shapes only; must never decide.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -73,6 +73,11 @@ class Admit:
     def update(self) -> bytes:
         """The admitted bytes: a v1 update, or nothing."""
         return self.parsed.update
+
+    def roots_set(self) -> Iterator[str]:
+        """The roots of which it sets keys."""
+        for _, runs in self.delta.runs.values():
+            yield from (run.parent for run in runs if run.keyed and isinstance(run.parent, str))
 
     @property
     def claims(self) -> tuple[Claim, ...]:

@@ -9,7 +9,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import Close, Frame, Opcode
 from websockets.http11 import Request
+
+from server.domain.errors import CLOSE
 
 EXTENSION: Final = "clew.socket"
 LINGER: Final = 30.0
@@ -57,6 +60,20 @@ class SocketProtocol(WebSocketsSansIOProtocol):
             self.read_paused = False
             self.transport.resume_reading()
         self.queue.put_nowait({"type": "websocket.disconnect", "code": code, "reason": why})
+
+    def keepalive_timeout(self) -> None:
+        """As uvicorn does; a peer that does not even read the close is cut."""
+        super().keepalive_timeout()
+        self.loop.call_later(LINGER, self.transport.abort)
+
+    def handle_parser_exception(self) -> None:
+        """As uvicorn does, but an oversized frame ends with the code that stops a client from sending it again."""
+        sent = self.conn.close_sent
+        if sent is not None and sent.code == 1009:
+            self.conn.data_to_send()
+            close = Close(CLOSE["too_large"], "this frame is too long").serialize()
+            self.transport.write(Frame(Opcode.CLOSE, close).serialize(mask=False))
+        super().handle_parser_exception()
 
     def data_received(self, data: bytes) -> None:
         """As uvicorn does; but who was told to go, and talks on, is not listened to at length."""

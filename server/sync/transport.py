@@ -48,10 +48,14 @@ class SocketTransport:
             return
         self._closing = (code, _short(why))
         self._frames.clear()
-        protocol = self._socket.scope.get("extensions", {}).get(EXTENSION)
-        if isinstance(protocol, SocketProtocol):
+        protocol = self._protocol()
+        if protocol is not None:
             protocol.end(*self._closing)
         self._woken.set()
+
+    def _protocol(self) -> SocketProtocol | None:
+        protocol = self._socket.scope.get("extensions", {}).get(EXTENSION)
+        return protocol if isinstance(protocol, SocketProtocol) else None
 
     async def pump(self) -> None:
         """Hand queued frames to the socket until it closes, as fast as its reader takes them."""
@@ -69,6 +73,9 @@ class SocketTransport:
         while self._frames and self._closing is None:
             frame = self._frames.popleft()
             await self._socket.send_bytes(frame)
+            protocol = self._protocol()
+            if protocol is not None:
+                await protocol.writable.wait()  # until then it is only in another buffer
             self._size -= len(frame)
             if self._paused and not self._frames and self.connection is not None:
                 self._paused = False

@@ -267,7 +267,9 @@ def compose(nouns: Nouns, rooms: Rooms, engine: LateEngine, clock: FakeClock, st
     keyring = Keyring(nouns.users, nouns.logins, nouns.tokens, nouns.tickets)
     authentication = Authentication(keyring, cookies, clock)
     authority = Authority(nouns.tasks)
-    revocable = Revocable(nouns.devices, nouns.sessions, nouns.tasks, nouns.tokens, nouns.logins, nouns.audit)
+    revocable = Revocable(
+        nouns.devices, nouns.sessions, nouns.tasks, nouns.tokens, nouns.logins, nouns.links, nouns.audit
+    )
     revocation = Revocation(revocable, authority, rooms, clock)
     threshold = Threshold(nouns.users, nouns.devices, nouns.links, nouns.logins, nouns.audit)
     doors = Doors(authentication, authority, revocation, OneTimeLinks(threshold, clock), cookies)

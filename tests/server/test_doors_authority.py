@@ -130,7 +130,9 @@ class Watched:
 
 def revocation_over(nouns: Nouns, live: Watched) -> tuple[Revocation, Authority]:
     authority = Authority(nouns.tasks)
-    revocable = Revocable(nouns.devices, nouns.sessions, nouns.tasks, nouns.tokens, nouns.logins, nouns.audit)
+    revocable = Revocable(
+        nouns.devices, nouns.sessions, nouns.tasks, nouns.tokens, nouns.logins, nouns.links, nouns.audit
+    )
     return Revocation(revocable, authority, live, FakeClock()), authority
 
 

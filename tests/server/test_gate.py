@@ -282,7 +282,7 @@ def test_a_dump_is_the_state_and_damage_to_it_is_noticed() -> None:
 
 
 def test_a_long_chain_of_sections_each_waiting_for_the_next_is_resolved_in_linear_time() -> None:
-    number = 20_000
+    number = 10_000
 
     def struct(client: int) -> bytes:
         if client == number:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kit.rooms import ANN, WEI, Peer, Replica, enter, new_name, rooms_over, settled, until
-from pycrdt import Text
+from pycrdt import Map, Text
 
 from crdt_docs.ids import DocName
 from crdt_docs.messages.ywebsocket import step2_frame, update_frame
@@ -153,3 +154,34 @@ async def test_an_editor_demoted_while_their_long_frame_is_parsed_writes_nothing
         assert (await rooms.read(name)).seq == 0
         assert any(frame[0] == 0x65 for frame in peer.frames)
         assert await rooms.compose(name, ANN, lambda composer: composer.set("meta", "a", 1)) == 1
+
+
+async def test_an_expired_bearer_says_nothing_more_even_before_the_sweep(tmp_path: Path) -> None:
+    async with rooms_over(tmp_path / "log.db") as rooms:
+        name = new_name()
+        peer = await enter(rooms, name, 1, WEI)
+        peer.connection.expires_at = SystemClock().now() - 0.001
+        await peer.type("late")
+        await settled(rooms)
+        assert peer.closed == (4401, "your lease has run out")
+        assert (await rooms.read(name)).seq == 0
+
+
+async def test_a_composed_write_that_was_overtaken_looks_again_and_wins(tmp_path: Path) -> None:
+    async with rooms_over(tmp_path / "log.db", Limits(inline_frame=1)) as rooms:
+        name = new_name()
+        one = await enter(rooms, name, 2**31)
+        await rooms.compose(name, ANN, lambda composer: composer.set("meta", "name", "first"))
+        names = [f"name {at}" for at in range(5)]
+
+        async def rename(word: str) -> None:
+            await rooms.compose(name, ANN, lambda composer: composer.set("meta", "name", word))
+
+        async with asyncio.TaskGroup() as tasks:
+            for word in names:
+                tasks.create_task(rename(word))
+        one.hear()
+        assert one.doc.get("meta", type=Map[Any]).to_py()["name"] in names
+        log = Replica()
+        log.apply_update((await rooms.read(name)).update)
+        assert log.get("meta", type=Map[Any]).to_py() == one.doc.get("meta", type=Map[Any]).to_py()
