@@ -10,10 +10,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Generator, Mapping
-from itertools import pairwise
 from typing import Final
 
-from crdt_docs.updates.cut import cut
 from crdt_docs.updates.parse import (
     ARRAY_TYPE,
     DELETED,
@@ -32,16 +30,12 @@ from crdt_docs.updates.parse import (
     Parsed,
     Section,
     Struct,
-    parse,
 )
-from crdt_docs.updates.splice import encode_update
 from server.domain.access import PrincipalKey
 from server.domain.errors import CLOSE
 from server.domain.log import Claim
+from server.rooms.remainder import SLICE, merged, put_together
 from server.rooms.verdict import Admit, Delta, Kind, Known, Lacking, Refuse, Resync, Run, TypeInfo, Verdict
-
-SLICE: Final = 2000
-"""Structs resolved before a long admission lets others run; about 15 ms."""
 
 MOST_NEW_CLIENTS: Final = 10_000
 """Client ids that one update may bring. A page load makes one; each costs state for ever."""
@@ -106,7 +100,12 @@ class Admission:
         structs = {client: found for client, found in self.structs.items() if found}
         claims = self._claims(structs)
         delta = Delta({client: self.ends[client] for client in structs}, self.runs, self.types, deletes, claims)
-        return Admit(self._result(structs, deletes), tuple(self.lacking), delta)
+        result = self.parsed
+        if not structs and not deletes:
+            result = Parsed(b"", [], [])
+        elif self.is_cut:
+            result = yield from put_together(self.parsed.update, structs, self.ends, self.gate.state_vector, deletes)
+        return Admit(result, tuple(self.lacking), delta)
 
     # -- which sections, and from where
 
@@ -319,7 +318,7 @@ class Admission:
         for client, ranges in self.parsed.deletes:
             have = self._known(client)
             kept: list[tuple[int, int]] = []
-            once = _merged(ranges)
+            once = merged(ranges)
             self.is_cut = self.is_cut or once is not ranges
             for clock, length in once:
                 done += 1
@@ -352,36 +351,3 @@ class Admission:
             if old is None or (old.provisional and not provisional):
                 claims.append(Claim(client, self.principal, provisional))
         return tuple(claims)
-
-    def _result(self, structs: Mapping[int, list[Struct]], deletes: list[tuple[int, list[tuple[int, int]]]]) -> Parsed:
-        if not structs and not deletes:
-            return Parsed(b"", [], [])
-        if not self.is_cut:
-            return self.parsed
-        update = self.parsed.update
-        sections = []
-        for client, found in structs.items():
-            known = self.gate.state_vector.get(client, 0)
-            first = found[0]
-            if first.clock < known:
-                head = cut(update, client, first, known - first.clock)
-                rest = update[found[1].start : found[-1].end] if len(found) > 1 else b""
-                sections.append((client, known, len(found), head + rest))
-            else:
-                sections.append((client, first.clock, len(found), update[first.start : found[-1].end]))
-        return parse(encode_update(sections, deletes))
-
-
-def _merged(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Ranges without overlap, or the same list if it has none: one that is named over and over counts once."""
-    ordered = ranges if len(ranges) < 2 else sorted(ranges)
-    if all(one[0] + one[1] <= two[0] for one, two in pairwise(ordered)):
-        return ranges
-    merged: list[tuple[int, int]] = []
-    for clock, length in ordered:
-        if merged and clock <= merged[-1][0] + merged[-1][1]:
-            first, known = merged[-1]
-            merged[-1] = (first, max(known, clock + length - first))
-        else:
-            merged.append((clock, length))
-    return merged

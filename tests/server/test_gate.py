@@ -38,6 +38,7 @@ def text_updates(words: list[str], client: int = 7) -> list[bytes]:
 def admit(gate: Gate, update: bytes, who: PrincipalKey = ANN, kind: Kind = "update") -> Verdict:
     verdict = gate.admit(parse(update), who, kind)
     if isinstance(verdict, Admit) and verdict.update:
+        assert parse(verdict.update) == verdict.parsed, "what is admitted reads as it was put together"
         gate.apply(verdict)
     return verdict
 
