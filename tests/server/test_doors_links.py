@@ -146,3 +146,13 @@ async def test_a_login_ends_after_thirty_days(app: AppUnderTest) -> None:
     assert (await browser.get("/me")).status == 200
     app.clock.advance(2)
     assert (await browser.get("/me")).status == 401
+
+
+async def test_a_revoked_device_leaves_no_link_to_come_back_by(app: AppUnderTest) -> None:
+    stolen = await app.sign_in()
+    made = (await stolen.post("/links")).json["url"].partition("#k=")[2]
+    owner = await redeem(app, await app.doors.links.issue_by_name((await stolen.get("/me")).json["user"]["name"]))
+    assert owner is not None
+    device = (await stolen.get("/me")).json["device"]
+    assert (await owner.ask("DELETE", f"/devices/{device}")).status in (200, 204)
+    assert await redeem(app, made) is None
