@@ -189,7 +189,8 @@ class Rooms:
             mine = who.user == user and name.task == task
             return mine and not may_write(min(role, who.cap), name.part)
 
-        self._demoted.add(self._clock.monotonic(), may_not_write, "your role may not write here any more")
+        why = "your role may not write here any more"
+        self._demoted.add(self._clock.monotonic(), may_not_write, why, about=(task, user))
         for room in self.live():
             if room.name.task == task:
                 for connection in tuple(room.connections):

@@ -6,7 +6,7 @@ between its look-up and its join. Must never outlive its use: a minute is longer
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
 from crdt_docs.ids import DocName
@@ -22,6 +22,7 @@ class Revocation(NamedTuple):
     at: float
     matches: Matches
     why: str
+    about: Hashable = None
 
 
 class Revocations:
@@ -30,9 +31,10 @@ class Revocations:
     def __init__(self) -> None:
         self._recent: list[Revocation] = []
 
-    def add(self, at: float, matches: Matches, why: str) -> None:
-        """Hold this against everybody who was authenticated up to now."""
-        self._recent.append(Revocation(at, matches, why))
+    def add(self, at: float, matches: Matches, why: str, about: Hashable = None) -> None:
+        """Hold this against everybody authenticated up to now, in place of what was held ``about`` the same."""
+        self._recent = [one for one in self._recent if about is None or one.about != about]
+        self._recent.append(Revocation(at, matches, why, about))
 
     def check(self, principal: Principal, name: DocName) -> None:
         """Raise Forbidden for a principal that was authenticated before it was revoked."""

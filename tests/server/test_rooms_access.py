@@ -154,6 +154,8 @@ async def test_an_editor_demoted_while_their_long_frame_is_parsed_writes_nothing
         assert (await rooms.read(name)).seq == 0
         assert any(frame[0] == 0x65 for frame in peer.frames)
         assert await rooms.compose(name, ANN, lambda composer: composer.set("meta", "a", 1)) == 1
+        await rooms.change_role(name.task, WEI.user, Role.EDITOR)
+        assert await rooms.compose(name, WEI, lambda composer: composer.set("meta", "a", 2)) == 2
 
 
 async def test_an_expired_bearer_says_nothing_more_even_before_the_sweep(tmp_path: Path) -> None:
