@@ -31,6 +31,7 @@ from crdt_docs.updates.parse import (
     Section,
     Struct,
 )
+from crdt_docs.updates.vectors import DeleteSet
 from server.domain.access import PrincipalKey
 from server.domain.errors import CLOSE
 from server.domain.log import Claim
@@ -87,6 +88,7 @@ class Admission:
         self.have: dict[int, int] = {}
         self.runs: dict[int, tuple[list[int], list[Run]]] = {}
         self.types: dict[Id, TypeInfo] = {}
+        self.long_entries: list[tuple[int, int, int]] = []
 
     def run(self) -> Generator[None, None, Verdict]:
         """Decide, yielding after each ``SLICE`` structs; raises Refused or Gap."""
@@ -97,6 +99,7 @@ class Admission:
             raise Refused(f"more than {MOST_NEW_CLIENTS} new client ids at once", CLOSE["too_large"])
         yield from self._order()
         deletes = yield from self._deletes()
+        self._check_entries()
         structs = {client: found for client, found in self.structs.items() if found}
         claims = self._claims(structs)
         delta = Delta({client: self.ends[client] for client in structs}, self.runs, self.types, deletes, claims)
@@ -233,6 +236,8 @@ class Admission:
             run = self._place(struct, origin, right, parent)
             if ref == TYPE:
                 self._declare(client, struct, run)
+            if run.keyed and length > 1 and ref != DELETED:
+                self.long_entries.append((client, at, clock + length))
         starts, runs = self.runs[client]
         if not runs or runs[-1] != run:
             starts.append(at)
@@ -266,8 +271,6 @@ class Admission:
             kind = self.gate.shape.roots.get(parent)  # type: ignore[arg-type]
             if kind is not None and not self.trusted:
                 self._fit(struct, kind, keyed)
-        if keyed and struct.length > 1 and struct.ref != DELETED and not self.trusted:
-            raise Refused("a map's entry has one value")  # yjs fails when it collects one that has more
         return Run(parent, keyed, struct.ref == DELETED)
 
     def _type(self, ident: Id) -> TypeInfo | None:
@@ -340,6 +343,14 @@ class Admission:
             if kept:
                 fresh.append((client, kept))
         return fresh
+
+    def _check_entries(self) -> None:
+        """A map's entry has one value. Overwritten ones are kept as one struct by clients that don't collect them."""
+        mine = DeleteSet(self.parsed.deletes) if self.long_entries and not self.trusted else None
+        for client, start, end in self.long_entries if mine is not None else ():
+            for first, last in self.gate.deleted.missing(client, start, end):
+                if mine is not None and not mine.covers(client, first, last):
+                    raise Refused("a map's entry has one value")  # yjs fails when it collects one that has more
 
     def _claims(self, structs: Mapping[int, list[Struct]]) -> tuple[Claim, ...]:
         if self.trusted:

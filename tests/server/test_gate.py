@@ -336,6 +336,8 @@ def test_i4_a_final_claim_counts_more_than_who_is_present_under_the_id() -> None
 def test_what_yjs_could_not_keep_is_refused() -> None:
     two = b"\x28\x01" + varstring("free") + varstring("k") + varuint(2) + b"\x7d\x01\x7d\x02"
     assert admit(Gate(SHAPE), encode_update([(9, 0, 1, two)], [])) == Refuse(4400, "a map's entry has one value")
+    overwritten = encode_update([(9, 0, 1, two)], [(9, [(0, 2)])])
+    assert isinstance(admit(Gate(SHAPE), overwritten), Admit), "two that were overwritten, uncollected"
     gate = Gate(SHAPE)
     admit(gate, text_updates(["ab"])[0])
     crossed = b"\xc4" + (varuint(7) + varuint(0)) * 2 + varstring("x")
