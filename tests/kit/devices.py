@@ -19,8 +19,8 @@ FLAGS = [
 ]  # fmt: skip
 SIZES: dict[str, tuple[int, int]] = {"laptop": (1280, 800), "phone": (390, 844), "small phone": (360, 640)}
 HARMLESS = re.compile(r"Failed to load resource|net::ERR_|WebSocket connection to .* failed|TextSelection endpoint")
-"""What Chromium itself says of an answer over 399 or of a server that is down, and what ProseMirror says where a caret is
-restored a moment before its paragraph is there. The page's own words never are."""
+"""What Chromium itself says of an answer over 399 or of a server that is down, and what ProseMirror says where a caret
+is restored a moment before its paragraph is there. The page's own words never are."""
 
 Kind = Literal["laptop", "phone", "small phone"]
 Theme = Literal["light", "dark"]
