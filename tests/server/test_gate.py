@@ -354,3 +354,10 @@ def test_a_span_that_an_update_deletes_over_and_over_counts_once() -> None:
     verdict = admit(gate, encode_update([], [(7, [(0, 20_000)] * 5_000 + [(3, 1)])]))
     assert isinstance(verdict, Admit)
     assert len(verdict.parsed.deletes[0][1]) == 9_001
+
+
+def test_an_update_brings_only_so_many_new_client_ids() -> None:
+    body = b"\x04\x01" + varstring("t") + varstring("x")
+    verdict = admit(Gate(SHAPE), encode_update([(client, 0, 1, body) for client in range(1, 10_002)], []))
+    assert isinstance(verdict, Refuse)
+    assert verdict.code == 4413

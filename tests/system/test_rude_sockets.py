@@ -64,3 +64,14 @@ def test_who_was_told_to_go_and_talks_on_is_cut_off(served: Served) -> None:
         assert say(connection, bytes(65_536), 8) < 15_000_000
         assert resident(served) - before < 8_000
     assert served.new_task()
+
+
+def test_a_frame_over_the_bound_ends_4413_so_that_no_client_sends_it_again(served: Served) -> None:
+    with upgrade(served, served.new_task(), f"clew.v1, token.{served.token}") as connection:
+        connection.sendall(b"\x82\xff" + struct.pack(">Q", 40_000_000) + bytes(4) + bytes(1_000))
+        connection.settimeout(10)
+        heard = b""
+        while not heard.startswith(b"\x88") and (more := connection.recv(4_096)):
+            heard += more
+        assert heard[:1] == b"\x88"
+        assert struct.unpack(">H", heard[2:4]) == (4413,)
