@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, TypeAlias, cast, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 Language: TypeAlias = Literal["en", "zh"]
 LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
@@ -21,7 +21,7 @@ def preferred(accept_language: str | None) -> Language:
         weight = _weight(parameters)
         primary = tag.partition("-")[0]
         if primary in LANGUAGES and weight > best[0]:
-            best = weight, cast("Language", primary)
+            best = weight, primary
     return best[1]
 
 
