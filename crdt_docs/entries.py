@@ -79,6 +79,15 @@ def answer(text: str, *, by: str, at: int, supersedes: Sequence[str] = ()) -> En
     return {"text": Words(text), "by": by, "at": at, "supersedes": old or None}
 
 
+def next_step(text: str, *, by: str, at: int, source: str | None = None) -> Entry:
+    """What somebody said they will do next: an entry of ``slots`` with the intent ``next_step``.
+
+    ``state`` is ``open`` until it is ``done`` or ``dropped``.
+    """
+    fields = {"text": Words(text), "by": by, "at": at, "source": source}
+    return {"intent": "next_step", "state": "open", "fields": fields}
+
+
 def note(*, by: str, at: int, why: str | None = None) -> Entry:
     """The entry that retires a constraint or drops a question: who, when and why."""
     return {"by": by, "at": at, "why": why}
