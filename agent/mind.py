@@ -103,7 +103,7 @@ class Narrated:
 
 @dataclass(frozen=True, slots=True)
 class FellBack:
-    """The mind could not do it; what follows comes from the clerk. ``why`` is a sentence for people, without secrets."""
+    """The mind could not do it; what follows is the clerk's. ``why`` is a sentence for people, without secrets."""
 
     why: str
 
