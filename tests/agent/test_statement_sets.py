@@ -67,6 +67,7 @@ def test_no_id_and_no_text_comes_twice() -> None:
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_the_counts_are_those_of_the_table_in_the_guide(lang: str) -> None:
     guide = (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert f"\n{len(EVERY_ROW)} messages " in guide
     for split, rows in ROWS.items():
         mine = [row for row in rows if row["lang"] == lang]
         kinds = Counter(label["kind"] for row in mine for label in row["labels"])
