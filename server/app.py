@@ -142,6 +142,7 @@ async def open_services(config: Config, clock: Clock | None = None) -> AsyncIter
         stack.callback(lambda: [beat.cancel() for beat in beats])
         await stack.enter_async_context(rooms)
         stack.push_async_callback(touches.flush)
+        reader = await stack.enter_async_context(Reader(rooms, engine))
         yield Services(
             config,
             clock,
@@ -149,7 +150,7 @@ async def open_services(config: Config, clock: Clock | None = None) -> AsyncIter
             nouns,
             engine,
             rooms,
-            Reader(rooms, engine),
+            reader,
             _doors(config, nouns, rooms, clock),
             presences,
         )

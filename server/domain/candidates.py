@@ -1,126 +1,135 @@
 """Which task is a new session about? Owns the ranking of the user's unfinished tasks; must never choose for them.
 
-A wrong continuation is worse than a question, so this only orders and gives its reasons, at most LIMIT of them. Three
-things speak for a task, each on its own and all the more together (1 minus the product of the doubts):
+A wrong continuation is worse than a question, so this orders, gives its reasons, and says which one it would ask about
+first, if any. The score is the share of a task among all that the session may be about, "something new" included:
 
-- recency: halves every three days since the user was last on it;
-- device: the same one was on it last;
-- likeness: how much of the first message's rarer words stand in the task's name or text, or of the name in the
-  message, as a square root, since one rare word in three says more than a third. Latin-like scripts are compared by
-  words, CJK by pairs of characters. Pasted-back drafts come out high: nearly all of their words are the task's own.
+- before a word is said, a task weighs by how recently the user was on it (a power law, as people come back), and more
+  if it was on the same device;
+- the message multiplies that by how like the task it is (``likeness``), and "something new" by what is in it that no
+  task explains. Long messages must be explained to the most part: a page of another contract has half of its words in
+  common with any contract, while what is pasted back is there as a whole.
 """
 
 from __future__ import annotations
 
 import math
-import re
-import unicodedata
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
+from crdt_docs.ids import TaskId
+from server.domain import reasons
+from server.domain.language import Language
+from server.domain.likeness import EMPTY, Likeness, Message, Profile, stem
+from server.domain.reasons import Work
 from server.domain.task import Task
 
 LIMIT: Final = 3
-HALF_LIFE: Final = 3 * 86400.0
-_RECENCY, _DEVICE, _LIKENESS = 0.45, 0.15, 0.9
-_ALIKE: Final = 0.4
-"""Likeness below this is what any two texts share, and is not named as a reason."""
-_READ: Final = 20_000
-"""Characters of a message or text that are compared; drafts are recognized by far fewer."""
-_CJK: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
-_WORDS: Final = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
-_IS_CJK: Final = re.compile(rf"[{_CJK}]")
+JUST_LEFT: Final = 1800.0
+"""Seconds for which a task that was left is what a session without a word most likely goes on with."""
+RECENCY: Final = 86400.0
+"""Seconds after which a task weighs half, and after three times as many a quarter."""
+SAME_DEVICE: Final = 1.5
+SURE: Final = 0.6
+"""The share from which on a task is suggested."""
+SHARPNESS: Final = 0.8
+"""How many nats of belief a unit of evidence is worth."""
+AGE_MATTERS: Final = 0.5
+"""The power of a task's weight before a word is said that is left once something telling is said."""
+NEW: Final = 3.0
+"""The evidence that a task needs against "something new" if the message says nothing else ..."""
+UNEXPLAINED, UNEXPLAINED_LONG, LONG = 0.25, 0.7, 30.0
+"""... and for each unit of what the message could be evidence for: up to LONG units, and beyond."""
+COPIED: Final = 0.3
+"""The evidence of each copied word, beyond that of its terms."""
+GOING_ON: Final = frozenset(
+    map(stem, "again back carry continue earlier last left lets pick proceed resume stopped task time work".split())
+) | {"继续", "接着", "刚才", "上次", "任务"}
+"""A message of these alone is as good as none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """A task that the session might go on with. ``used_at`` is when the user was last on it, or when it was made."""
+    """A task that the session might go on with, and when and where this user last worked on it, if ever."""
 
     task: Task
-    used_at: float
-    same_device: bool = False
-    text: str = ""
+    work: Work | None = None
+    text: Profile = field(default=EMPTY)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """``score`` is in 0..1 and only orders; ``why`` is a sentence for the user."""
+    """``score`` is in 0..1 and only orders; ``why`` are sentences for the user."""
 
     task: Task
     score: float
     why: str
 
 
-def rank(priors: Sequence[Prior], now: float, first_message: str = "") -> list[Candidate]:
-    """The best LIMIT of the open and paused tasks, best first; the later used first where scores are equal."""
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The best LIMIT, best first; ``suggestion`` is the first one's id if it truly fits, None for something new."""
+
+    candidates: list[Candidate]
+    suggestion: TaskId | None
+
+
+def rank(priors: Sequence[Prior], now: float, first_message: str = "", language: Language = "en") -> Ranking:
+    """Rank the open and paused tasks; the later used first where shares are equal."""
     unfinished = [prior for prior in priors if prior.task.status in ("open", "paused")]
-    likenesses = _likenesses(unfinished, first_message)
-    scored = [
-        (_score(prior, now, likeness), prior.used_at, prior, likeness)
-        for prior, likeness in zip(unfinished, likenesses, strict=True)
+    message = Message(first_message, [prior.text for prior in unfinished])
+    silent = GOING_ON.issuperset(message.values)
+    weighed = [
+        _Weighed(prior, like := message.likeness(prior.text), _belief(prior, now, like, silent)) for prior in unfinished
     ]
-    scored.sort(key=lambda one: (-one[0], -one[1], one[2].task.id))
-    return [Candidate(prior.task, score, _why(prior, now, alike)) for score, _, prior, alike in scored[:LIMIT]]
+    weighed.sort(key=lambda one: (-one.belief, -_last(one.prior), one.prior.task.id))
+    shares = _shares([*(one.belief for one in weighed), 0.0 if silent else _belief_in_new(message)])
+    best = [
+        Candidate(
+            one.prior.task, round(share, 4), reasons.why(message, one.like, _when(one.prior, now, language), language)
+        )
+        for one, share in zip(weighed[:LIMIT], shares, strict=False)
+    ]
+    likely = _just_left(unfinished, now) if silent else {one.task.id for one in best if one.score >= SURE}
+    return Ranking(best, best[0].task.id if best and likely == {best[0].task.id} else None)
 
 
-def _score(prior: Prior, now: float, likeness: float) -> float:
-    age = max(0.0, now - prior.used_at)
-    doubt: float = 1 - _RECENCY * 0.5 ** (age / HALF_LIFE)
-    doubt *= 1 - _DEVICE * prior.same_device
-    doubt *= 1 - _LIKENESS * likeness
-    return round(1 - doubt, 3)
+class _Weighed(NamedTuple):
+    prior: Prior
+    like: Likeness
+    belief: float
 
 
-_COMMON: Final = frozenset(
-    "an and are as at be but by can continue do for from go have in is it last let me my now of on or our please so"
-    " that the this to up us was we what where were with work you your".split()
-)
-"""English words that say nothing of a task; other languages do without, at the price of a little likeness more."""
+def _when(prior: Prior, now: float, language: Language) -> str:
+    if prior.work is not None:
+        return reasons.worked(prior.work, now, language)
+    return reasons.changed(prior.task.updated_at, now, language)
 
 
-def terms(text: str) -> frozenset[str]:
-    """What two texts are compared by: words of two characters and more, and pairs of CJK characters."""
-    found: set[str] = set()
-    for word in _WORDS.findall(unicodedata.normalize("NFKC", text[:_READ]).casefold()):
-        if _IS_CJK.match(word):
-            found.update(word[i : i + 2] for i in range(max(1, len(word) - 1)))
-        elif len(word) > 1:
-            found.add(word)
-    return frozenset(found - _COMMON)
+def _last(prior: Prior) -> float:
+    return prior.work.at if prior.work else prior.task.updated_at
 
 
-def _likenesses(priors: Sequence[Prior], message: str) -> list[float]:
-    """For each prior how much of the message is in it, or of its name in the message, weighing rare terms more."""
-    said = terms(message)
-    if not said:
-        return [0.0] * len(priors)
-    names = [terms(prior.task.name) for prior in priors]
-    texts = [terms(prior.text) | name for prior, name in zip(priors, names, strict=True)]
-    spread = Counter(term for text in texts for term in text)
-    weight = {term: math.log(1 + len(priors) / spread[term]) for term in spread}
-
-    def share(part: frozenset[str], whole: frozenset[str]) -> float:
-        """How much of the part, by weight, is in the whole; terms of no task at all weigh as much as the rarest."""
-        rarest = math.log(1 + len(priors))
-        total = sum(weight.get(term, rarest) for term in part)
-        return sum(weight.get(term, rarest) for term in part & whole) / total if total else 0.0
-
-    return [math.sqrt(max(share(said, text), share(name, said))) for text, name in zip(texts, names, strict=True)]
+def _belief(prior: Prior, now: float, like: Likeness, silent: bool) -> float:
+    """The logarithm of the task's weight."""
+    age = max(0.0, now - _last(prior))
+    before = -math.log1p(age / RECENCY) + math.log(SAME_DEVICE) * (prior.work is not None and prior.work.here)
+    if silent:
+        return before
+    return AGE_MATTERS * before + SHARPNESS * (like.evidence + COPIED * len(like.copied))
 
 
-def _why(prior: Prior, now: float, likeness: float) -> str:
-    reasons = [f"you worked on it {_ago(now - prior.used_at)}{' on this device' if prior.same_device else ''}"]
-    if likeness >= _ALIKE:
-        reasons.insert(0, "your message is like what is in it")
-    told = ", and ".join(reasons)
-    return f"{told[0].upper()}{told[1:]}."
+def _belief_in_new(message: Message) -> float:
+    weight = message.weight
+    return SHARPNESS * (NEW + UNEXPLAINED * min(weight, LONG) + UNEXPLAINED_LONG * max(0.0, weight - LONG))
 
 
-def _ago(seconds: float) -> str:
-    for unit, name in ((86400, "day"), (3600, "hour"), (60, "minute")):
-        if seconds >= unit:
-            count = int(seconds // unit)
-            return f"{count} {name}{'' if count == 1 else 's'} ago"
-    return "just now"
+def _shares(beliefs: Sequence[float]) -> list[float]:
+    most = max(beliefs)
+    weights = [math.exp(belief - most) for belief in beliefs]
+    return [weight / sum(weights) for weight in weights]
+
+
+def _just_left(priors: Sequence[Prior], now: float) -> set[TaskId]:
+    """The tasks that the user left a moment ago: a suggestion only if it is one."""
+    return {prior.task.id for prior in priors if prior.work is not None and now - prior.work.at <= JUST_LEFT}

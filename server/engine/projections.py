@@ -37,16 +37,17 @@ def export(update: bytes, kind: str, title: str) -> bytes:
 
 
 def search_text(update: bytes) -> bytes:
-    """All words of the working set, one entry or block per line, as UTF-8."""
+    """All words of the working set, one entry or block per line, as UTF-8: the ledger first, as readers may stop."""
     contents = _contents(update)
     lines = [contents.meta["goal"]]
+    for items in (contents.constraints, contents.decisions, contents.questions):
+        for item in items:
+            lines += [item["text"], *(answer["text"] for answer in item.get("answers", ()))]
     for document in contents.documents:
         lines += [document.title, plain_text(document.body)]
-    for items in (contents.constraints, contents.decisions, contents.questions, contents.outputs, contents.messages):
-        for item in items:
-            lines.append(item["text"])
-            lines += [answer["text"] for answer in item.get("answers", ())]
-            lines.append(item.get("markdown", ""))
+    for item in contents.outputs:
+        lines += [item["text"], item["markdown"]]
+    lines += [item["text"] for item in reversed(contents.messages)]
     return "\n".join(line for line in lines if line).encode()
 
 

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable
-from typing import Any, Final, Literal, Protocol
+from types import TracebackType
+from typing import Any, Final, Literal, Protocol, Self
 
 from crdt_docs.ids import DocName
 from server.domain.errors import Unavailable
 from server.engine.failures import EngineFailed
 from server.http.documents import Documents, ReadDocument
+from server.http.words import Words
 
 FileKind = Literal["md", "docx"]
-WORDS_KEPT: Final = 20_000
-"""Characters of a document that are kept for comparing; candidates look at no more."""
-DOCUMENTS_KEPT: Final = 200
 NAMES_KEPT: Final = 10_000
 
 
@@ -42,13 +41,22 @@ class Projections(Protocol):
 
 
 class Reader:
-    """Documents as data and as files."""
+    """Documents as data and as files. ``async with Reader(...)``, for ``words`` reads on behind who asked."""
 
     def __init__(self, documents: Documents, projections: Projections) -> None:
         self._documents = documents
         self._projections = projections
         self._projected: OrderedDict[DocName, set[int]] = OrderedDict()
-        self._words: OrderedDict[DocName, tuple[tuple[int, int], str]] = OrderedDict()
+        self.words = Words(self._said)
+
+    async def __aenter__(self) -> Self:
+        await self.words.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.words.__aexit__(kind, error, trace)
 
     async def raw(self, name: DocName) -> bytes:
         """One v1 update that rebuilds the document; works for a quarantined one, too."""
@@ -76,29 +84,22 @@ class Reader:
 
     def forget(self, name: DocName) -> None:
         """Drop what is kept of a document that was deleted."""
-        self._words.pop(name, None)
+        self.words.forget(name)
         for generation in self._projected.pop(name, ()):
             self._projections.forget((name, generation))
 
-    async def words(self, name: DocName) -> str:
-        """All words of the document, for telling what a message is like; none where it can't be read just now."""
+    async def _said(self, name: DocName) -> str:
+        """All words of the document, to tell what a message is like; none while it is set aside. Raises Unavailable."""
         found = await self._documents.read(name)
-        at = (found.generation, found.seq)
-        held = self._words.get(name)
-        if held is not None and held[0] == at:
-            return held[1]
         if found.quarantined is not None:
             return ""
         try:
-            words = await self._projections.search_text(found.update)
+            return await self._projections.search_text(found.update)
         except EngineFailed as failed:
             await self._set_aside(name, failed)
-            return ""
-        self._words.pop(name, None)
-        self._words[name] = at, words[:WORDS_KEPT]
-        if len(self._words) > DOCUMENTS_KEPT:
-            self._words.popitem(last=False)
-        return words[:WORDS_KEPT]
+            if failed.verdict.quarantine:
+                return ""
+            raise
 
     def _note(self, name: DocName, generation: int) -> None:
         """Remember under which keys the engine keeps the document's projections."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Final
 
-import anyio
+import anyio.to_thread
 from pydantic import Field, StringConstraints
 
 from crdt_docs.ids import DeviceId, DocName, SessionId, TaskId, is_id
@@ -12,20 +13,24 @@ from server.domain.access import Principal
 from server.domain.candidates import Candidate, Prior, rank
 from server.domain.clock import Clock, iso
 from server.domain.continuity import Unfinished
-from server.domain.errors import NotFound, Unavailable
+from server.domain.errors import NotFound
+from server.domain.language import Language, preferred
+from server.domain.likeness import profile
+from server.domain.reasons import Work
 from server.domain.session import Session
 from server.doors.authority import Authority, require_account
 from server.doors.revocation import Revocation
 from server.http.endpoint import Answer, Call, Endpoint, Input, Nothing, Row
 from server.http.reader import Reader
 from server.http.shapes import Name, Page, Uuid
+from server.http.words import Wanted
 from server.store.devices import Devices
 from server.store.sessions import Sessions
 
-READ: Final = 12
-"""How many of the unfinished tasks are read to compare the first message with what stands in them."""
-READING: Final = 2.0
-"""Seconds that a new session waits for that."""
+TASKS: Final = 200
+"""How many of the unfinished tasks may be candidates: those that were last worked on."""
+READING: Final = 1.5
+"""Seconds that a new session waits at most for what stands in them and was not read before."""
 FirstMessage = Annotated[str, StringConstraints(max_length=100_000)]
 
 
@@ -38,6 +43,7 @@ class SessionNew(Input):
     device: Name | None = None
     framework: Name | None = None
     first_message: FirstMessage | None = None
+    lang: Language | None = Field(None, description="What reasons are told in; else as Accept-Language prefers.")
 
 
 class CandidateTask(Answer):
@@ -48,7 +54,10 @@ class CandidateTask(Answer):
 
 
 class CandidateAnswer(Answer):
-    """A task that the session may be about. ``score`` is in 0..1 and only orders; ``why`` is for the user to read."""
+    """A task that the session may be about. ``score`` is in 0..1 and only orders; ``why`` is for the user to read.
+
+    Of what the user said, ``why`` quotes what the task says as well; it never quotes the task.
+    """
 
     task: CandidateTask
     score: float
@@ -56,10 +65,15 @@ class CandidateAnswer(Answer):
 
 
 class SessionBegun(Answer):
-    """The new session and at most three candidates, the best first."""
+    """The new session and at most three candidates, the best first.
+
+    ``suggestion`` is the first one's task if the session truly seems to be about it, null if about something new. The
+    session is attached to none: ask.
+    """
 
     id: str
     candidates: list[CandidateAnswer]
+    suggestion: str | None
 
 
 class SessionChange(Input):
@@ -101,11 +115,14 @@ def routes(
         who, now = call.principal, clock.now()
         device = await _device(devices, who, new.device, now)
         session = await sessions.start(who.user, device, new.framework, now)
-        unfinished = [found for found in await sessions.unfinished(who.user) if who.task in (None, found.task.id)]
-        words = await _words(reader, unfinished) if new.first_message else {}
-        priors = [_prior(found, device, words) for found in unfinished]
-        ranked = rank(priors, now, new.first_message or "")
-        return SessionBegun(id=session.id, candidates=[_candidate(candidate) for candidate in ranked])
+        unfinished = await sessions.unfinished(who.user, TASKS)
+        mine = [one for one in unfinished if who.task in (None, one.task.id)]
+        message = new.first_message or ""
+        priors = await _priors(reader, mine, device, read=bool(message.strip()))
+        language = preferred(new.lang or call.request.headers.get("accept-language"))
+        ranking = await anyio.to_thread.run_sync(rank, priors, now, message, language)
+        candidates = [_candidate(candidate) for candidate in ranking.candidates]
+        return SessionBegun(id=session.id, candidates=candidates, suggestion=ranking.suggestion)
 
     async def list_(call: Call, asked: SessionFilter) -> SessionList:
         require_account(call.principal)
@@ -178,30 +195,22 @@ async def _mine(sessions: Sessions, call: Call) -> Session:
     return session
 
 
-async def _words(reader: Reader, unfinished: list[Unfinished]) -> dict[TaskId, str]:
-    """What stands in the likeliest tasks, as far as it can be had in a moment; the others go by their names."""
-    words: dict[TaskId, str] = {}
-
-    async def read(task: TaskId) -> None:
-        try:
-            words[task] = await reader.words(DocName(task))
-        except Unavailable:
-            return  # a document that can't be had just now is no reason not to begin
-
-    with anyio.move_on_after(READING):
-        async with anyio.create_task_group() as tasks:
-            for found in unfinished[:READ]:
-                tasks.start_soon(read, found.task.id)
-    return words
+async def _priors(
+    reader: Reader, unfinished: Sequence[Unfinished], device: DeviceId | None, *, read: bool
+) -> list[Prior]:
+    """The tasks as far as they are known: by their words where those can be had in a moment, else by their names."""
+    wanted = [Wanted(DocName(one.task.id), one.task.name, one.task.updated_at) for one in unfinished if read]
+    words = await reader.words.profiles(wanted, READING)
+    return [
+        Prior(one.task, _work(one, device), words.get(DocName(one.task.id)) or profile(one.task.name))
+        for one in unfinished
+    ]
 
 
-def _prior(found: Unfinished, device: DeviceId | None, words: dict[TaskId, str]) -> Prior:
-    return Prior(
-        found.task,
-        found.active_at or found.task.updated_at,
-        device is not None and found.device == device,
-        words.get(found.task.id, ""),
-    )
+def _work(one: Unfinished, device: DeviceId | None) -> Work | None:
+    if one.active_at is None:
+        return None
+    return Work(one.active_at, device is not None and one.device == device, one.device_name)
 
 
 def _candidate(candidate: Candidate) -> CandidateAnswer:

@@ -257,11 +257,15 @@ async def app_under_test(folder: Path, static: Path | None = None) -> AsyncItera
     ):
         with SqliteLog(folder / "log.db", "process") as log:
             async with Rooms(log, Inline(), clock, SHAPES, write=write, read=read) as rooms:
-                yield compose(nouns, rooms, LateEngine(tasks), clock, static)
+                engine = LateEngine(tasks)
+                async with Reader(rooms, engine) as reader:
+                    yield compose(nouns, rooms, engine, reader, clock, static)
             tasks.cancel_scope.cancel()
 
 
-def compose(nouns: Nouns, rooms: Rooms, engine: LateEngine, clock: FakeClock, static: Path | None) -> AppUnderTest:
+def compose(
+    nouns: Nouns, rooms: Rooms, engine: LateEngine, reader: Reader, clock: FakeClock, static: Path | None
+) -> AppUnderTest:
     """Put the parts together."""
     cookies = Cookies(secure=False)
     keyring = Keyring(nouns.users, nouns.logins, nouns.tokens, nouns.tickets)
@@ -273,7 +277,7 @@ def compose(nouns: Nouns, rooms: Rooms, engine: LateEngine, clock: FakeClock, st
     revocation = Revocation(revocable, authority, rooms, clock)
     threshold = Threshold(nouns.users, nouns.devices, nouns.links, nouns.logins, nouns.audit)
     doors = Doors(authentication, authority, revocation, OneTimeLinks(threshold, clock), cookies)
-    rows = table(nouns, doors, rooms, Reader(rooms, engine), clock, "0.1.0")
+    rows = table(nouns, doors, rooms, reader, clock, "0.1.0")
     tally: Counter[tuple[str, int]] = Counter()
     trouble: list[str] = []
 

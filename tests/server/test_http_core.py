@@ -99,7 +99,7 @@ async def test_a_session_starts_with_candidates_and_attaches_switches_detaches_e
     begun = await owner.post(
         "/sessions", {"device": "phone", "framework": "langgraph", "first_message": "the acme contract again"}
     )
-    assert begun.status == 201 and set(begun.json) == {"id", "candidates"}
+    assert begun.status == 201 and set(begun.json) == {"id", "candidates", "suggestion"}
     assert [c["task"] for c in begun.json["candidates"]] == [
         {"id": acme, "name": "Acme contract revision"},
         {"id": holiday, "name": "Holiday in Norway"},
