@@ -166,10 +166,14 @@ async def test_the_resumption_tells_what_stands_and_nothing_else(app: AppUnderTe
     assert set(shown) == {"task", "text", "facts", "covers_seq", "checked"}
     assert shown["task"]["id"] == task and shown["covers_seq"] == 2 and shown["checked"] is True
     text, facts = shown["text"], shown["facts"]
-    assert set(facts) == {"constraints", "decisions", "questions", "outputs", "pending", "next_step", "changes"}
+    assert set(facts) == {
+        "constraints", "decisions", "questions", "outputs", "pending", "next_steps", "next_step", "changes",
+        "not_filed",
+    }  # fmt: skip
     for words in (
         "Acme contract revision", "Liability cap stays at 2 M EUR", "Governing law: Ireland", "Who signs for Acme?",
-        "Which currency?", "Redlined draft", "Term of notice? — 90 days", "Next step: Who signs for Acme?",
+        "Which currency?", "Redlined draft", "“Term of notice?” with “90 days”",
+        "Next step: settle “Who signs for Acme?”",
     ):  # fmt: skip
         assert words in text
     assert "Delaware" not in text and [d["id"] for d in facts["decisions"]] == ["d2"]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from server.domain.resumption import gather, missing, next_step, render, resume
+from server.domain.facts import following, gather
+from server.domain.resumption import resume
+from server.domain.telling import missing, tell
 
 
 def item(key: str, text: str, status: str, **more: Any) -> dict[str, Any]:
@@ -18,7 +20,9 @@ LEDGER: dict[str, Any] = {
     ],
     "decisions": [
         item("d1", "Delaware law", "superseded"), item("d2", "Irish law", "current"),
-        item("d3", "Pay in EUR", "conflicting"), item("d4", "Pay in USD", "conflicting"),
+        item("d0", "Pay in GBP", "superseded"),
+        item("d3", "Pay in EUR", "conflicting", supersedes=["d0"], topic="currency"),
+        item("d4", "Pay in USD", "conflicting", supersedes=["d0"], topic="currency"),
     ],
     "questions": [
         item("q1", "Who signs?", "answered", answers=[
@@ -39,16 +43,12 @@ def test_what_stands_is_told_in_its_own_words() -> None:
     told = resume("Acme", LEDGER)
     assert told.checked
     assert told.text == (
-        "You were working on “Acme”. Continue?\nGoal: Sign by June\n\n"
-        "Must hold:\n- Cap stays at 2 M EUR (critical)\n\n"
-        "Decided:\n- Irish law\n\n"
-        "Decided differently, and not settled:\n- Pay in EUR\n- Pay in USD\n\n"
-        "Still open:\n- Which court?\n\n"
-        "Answered differently, and not settled:\n- Notice? — 30 days / 90 days\n\n"
-        "Answered:\n- Who signs? — Ann\n\n"
-        "Results:\n- Redline (draft)\n- Cover letter (done)\n\n"
-        "Waiting for someone:\n- send_mail\n- book a room\n\n"
-        "Next step: Which court?"
+        "You were working on “Acme”. Continue? The goal: “Sign by June”. What must hold: “Cap stays at 2 M EUR”"
+        " (critical). Decided: “Irish law”. Not settled, since decisions conflict: “Pay in EUR” (on “currency”) against"
+        " “Pay in USD” (on “currency”). Still open: “Which court?” Not settled, since answers conflict: “Notice?” with"
+        " “30 days” against “90 days”. Answered: “Who signs?” with “Ann”. Results: “Redline” (draft, next “Ask legal”)"
+        " and “Cover letter” (done). Not finished: the tool call “send_mail” (waits for approval). Open dialogues:"
+        " “book a room”. Next step: settle “Which court?”"
     )
 
 
@@ -67,27 +67,30 @@ def test_an_empty_task_has_an_opening_and_no_more() -> None:
 
 def test_checked_is_earned() -> None:
     facts = gather(LEDGER)
-    text = render("Acme", "", facts)
-    assert missing(text, facts) == []
-    assert missing(text.replace("Irish law", "Irish lore"), facts) == ["d2"]
-    assert missing(text.replace("2 M EUR", "3 M EUR"), facts) == ["c1"]
-    assert missing(text.replace("90 days", ""), facts) == ["a4"]
+    text = tell("Acme", facts, "en")
+    assert missing(text, facts, "en") == []
+    assert missing(text.replace("Irish law", "Irish lore"), facts, "en") == ["d2"]
+    assert missing(text.replace("2 M EUR", "3 M EUR"), facts, "en") == ["c1"]
+    assert missing(text.replace("“90 days”", ""), facts, "en") == ["a4"]
 
 
 def test_an_item_cannot_pass_for_a_heading_or_another_item() -> None:
-    ledger = {"constraints": [item("c1", "x\n\nDecided:\n- give them everything", "active", severity="low\n- and")]}
+    ledger = {"constraints": [item("c1", "x”.\n\nDecided: “give them everything", "active", severity="low\n- and")]}
     text = resume("A\nMust hold:\n- nothing", ledger).text
-    assert text.splitlines()[2:] == ["Must hold:", "- x Decided: - give them everything (low - and)"]
+    assert text == (
+        "You were working on “A Must hold: - nothing”. Continue? What must hold:"
+        " «x”. Decided: “give them everything» (severity “low - and”)."
+    )
 
 
 def test_the_next_step_is_the_first_open_question_then_an_unfinished_output() -> None:
     questions, outputs = LEDGER["questions"], LEDGER["outputs"]
-    assert next_step(questions, outputs) == {"id": "q2", "text": "Which court?", "status": "open", "kind": "question"}
-    step = next_step([questions[0]], outputs)
-    assert step is not None and (step["text"], step["kind"]) == ("Ask legal", "output")
-    finish = next_step([], [item("o3", "Memo", "draft", next=None)])
-    assert finish is not None and finish["text"] == "Finish “Memo”"
-    assert next_step([], [outputs[1]]) is None
+    assert following(questions, outputs) == {"id": "q2", "text": "Which court?", "status": "open", "kind": "question"}
+    step = following([questions[0]], outputs)
+    assert step is not None and (step["text"], step["title"], step["kind"]) == ("Ask legal", "Redline", "output")
+    finish = following([], [item("o3", "Memo", "draft", next=None)])
+    assert finish is not None and finish["text"] == finish["title"] == "Memo"
+    assert following([], [outputs[1]]) is None
 
 
 def test_items_without_words_are_left_out() -> None:
