@@ -11,6 +11,7 @@ Must never keep or quote the text itself: what is quoted is quoted from the mess
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import unicodedata
@@ -25,7 +26,9 @@ from zlib import crc32
 from server.domain.common_words import COMMON_PAIRS, COMMON_WORDS, FUNCTION_CHARACTERS, FUNCTION_WORDS
 
 READ: Final = 100_000
-"""Characters of a message or text that are compared."""
+"""Characters of a text that are compared ..."""
+SAID: Final = 20_000
+"""... and of a message, which is known by far fewer."""
 BACKGROUND: Final = 40
 COMMONNESS: Final = 0.3
 """In how many of the imagined texts a common word stands."""
@@ -71,6 +74,24 @@ def profile(text: str) -> Profile:
     """Read a text once, to compare it with many messages."""
     counts = Counter(term.value for term in terms(text))
     return Profile(dict(counts), counts.total(), array("I", sorted(set(_hashes(steps(text))))))
+
+
+def titled(text: Profile, title: str) -> Profile:
+    """The text under a title, whose words count as its own."""
+    head = profile(title)
+    return Profile(Counter(text.counts) + Counter(head.counts), text.length + head.length, text.runs)
+
+
+def dump(read: Profile) -> bytes:
+    """A profile as JSON, to come from where texts are read."""
+    return json.dumps({"counts": dict(read.counts), "runs": read.runs.tolist()}).encode()
+
+
+def load(data: bytes) -> Profile:
+    """The profile again. Raises ValueError, KeyError, TypeError or OverflowError if it is none."""
+    read = json.loads(data)
+    counts = {str(term): int(count) for term, count in read["counts"].items()}
+    return Profile(counts, sum(counts.values()), array("I", read["runs"]))
 
 
 def terms(text: str) -> Iterator[Term]:
@@ -173,7 +194,7 @@ class Message:
     """A message, weighed against texts of one user."""
 
     def __init__(self, text: str, profiles: Sequence[Profile]) -> None:
-        self.text = text
+        self.text = text = text[:SAID]
         self.terms = list(terms(text))
         self.values = list(dict.fromkeys(term.value for term in self.terms))
         self.steps = steps(text)

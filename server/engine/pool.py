@@ -15,8 +15,9 @@ from contextlib import AsyncExitStack
 from typing import Any, Final, Literal, NamedTuple, Self
 
 from crdt_docs.updates.parse import Parsed, Section, Struct
+from server.domain.likeness import Profile, load
 from server.engine.cache import At, ProjectionCache
-from server.engine.failures import EngineFailed
+from server.engine.failures import EngineFailed, Verdict
 from server.engine.lanes import Lane, Limits
 
 ExportKind = Literal["md", "docx", "json"]
@@ -26,7 +27,7 @@ JOBS: Final[dict[LaneName, dict[str, str]]] = {
     "read": {
         "project": "server.engine.projections:project",
         "export": "server.engine.projections:export",
-        "search_text": "server.engine.projections:search_text",
+        "profile": "server.engine.projections:profile",
     },
     "parse": {"parse": "server.engine.compaction:parse_frame"},
     "compact": {"compact": "server.engine.compaction:compact"},
@@ -157,9 +158,12 @@ class Engine:
         """A whole document as a file, headed by the task's name."""
         return await self._lanes["read"].run("export", (update, kind, title), toil=EXPORT_TOIL)
 
-    async def search_text(self, update: bytes) -> str:
-        """All words of a whole document."""
-        return (await self.run("read", "search_text", update)).decode()
+    async def profile(self, update: bytes) -> Profile:
+        """What messages are compared with to tell whether they are about this document."""
+        try:
+            return load(await self.run("read", "profile", update))
+        except (ValueError, KeyError, TypeError, OverflowError) as error:
+            raise EngineFailed(Verdict.CRASHED, "what came back is no profile") from error
 
     async def parse(self, update: bytes) -> Parsed:
         """``crdt_docs.updates.parse.parse``, elsewhere. Raises Malformed and TooLarge as that does."""

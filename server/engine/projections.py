@@ -13,6 +13,7 @@ from pycrdt import Doc
 from crdt_docs.contents import Contents, read_contents
 from crdt_docs.markdown import write_markdown
 from crdt_docs.richtext import plain_text
+from server.domain import likeness
 from server.engine.report import task_report
 
 
@@ -34,6 +35,11 @@ def export(update: bytes, kind: str, title: str) -> bytes:
         data = {"name": title, **contents.as_dict()}
         return json.dumps(data, ensure_ascii=False, allow_nan=False, indent=2).encode()
     raise ValueError(f"no export of kind {kind}")
+
+
+def profile(update: bytes) -> bytes:
+    """What messages are compared with to tell whether they are about this working set, see ``likeness.load``."""
+    return likeness.dump(likeness.profile(search_text(update).decode()))
 
 
 def search_text(update: bytes) -> bytes:

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, Protocol, Self
 
 from crdt_docs.ids import DocName
 from server.domain.errors import Unavailable
+from server.domain.likeness import EMPTY, Profile
 from server.engine.failures import EngineFailed
 from server.http.documents import Documents, ReadDocument
 from server.http.words import Words
@@ -31,8 +32,8 @@ class Projections(Protocol):
         """The working set in the update as a file."""
         ...
 
-    async def search_text(self, update: bytes) -> str:
-        """All words of the working set in the update."""
+    async def profile(self, update: bytes) -> Profile:
+        """What messages are compared with to tell whether they are about the working set in the update."""
         ...
 
     def forget(self, document: Hashable) -> None:
@@ -47,7 +48,7 @@ class Reader:
         self._documents = documents
         self._projections = projections
         self._projected: OrderedDict[DocName, set[int]] = OrderedDict()
-        self.words = Words(self._said)
+        self.words = Words(self._profile)
 
     async def __aenter__(self) -> Self:
         await self.words.__aenter__()
@@ -88,17 +89,17 @@ class Reader:
         for generation in self._projected.pop(name, ()):
             self._projections.forget((name, generation))
 
-    async def _said(self, name: DocName) -> str:
-        """All words of the document, to tell what a message is like; none while it is set aside. Raises Unavailable."""
+    async def _profile(self, name: DocName) -> Profile:
+        """What messages are compared with; of a document that is set aside, nothing. Raises Unavailable."""
         found = await self._documents.read(name)
         if found.quarantined is not None:
-            return ""
+            return EMPTY
         try:
-            return await self._projections.search_text(found.update)
+            return await self._projections.profile(found.update)
         except EngineFailed as failed:
             await self._set_aside(name, failed)
             if failed.verdict.quarantine:
-                return ""
+                return EMPTY
             raise
 
     def _note(self, name: DocName, generation: int) -> None:

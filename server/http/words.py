@@ -13,10 +13,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
-import anyio.to_thread
-
 from crdt_docs.ids import DocName
-from server.domain.likeness import Profile, profile
+from server.domain.likeness import Profile, titled
 
 AT_ONCE: Final = 4
 TERMS_KEPT: Final = 500_000
@@ -38,9 +36,9 @@ class _Kept(NamedTuple):
 
 
 class Words:
-    """``async with Words(read) as words``; ``read`` gives a document's words, and may take long or raise."""
+    """``async with Words(read) as words``; ``read`` may take long, or raise."""
 
-    def __init__(self, read: Callable[[DocName], Awaitable[str]]) -> None:
+    def __init__(self, read: Callable[[DocName], Awaitable[Profile]]) -> None:
         self._read = read
         self._kept: OrderedDict[DocName, _Kept] = OrderedDict()
         self._size = 0
@@ -103,16 +101,16 @@ class Words:
         return before is None or before < one.changed
 
     async def _fetch(self, one: Wanted) -> None:
+        read: Profile | None = None
         try:
             async with self._turns:
-                text = await self._read(one.document)
-            read = await anyio.to_thread.run_sync(profile, f"{one.name}\n{text}")
+                read = await self._read(one.document)
         except Exception:  # nobody is there to be told; whoever asks next begins another, and does not wait for it
-            read = None
+            pass
         if self._underway.get(one.document) is asyncio.current_task():  # else it was forgotten meanwhile
             del self._underway[one.document]
             if read is not None:
-                self._keep(one, read)
+                self._keep(one, titled(read, one.name))
 
     def _keep(self, one: Wanted, read: Profile) -> None:
         self._drop(one.document)

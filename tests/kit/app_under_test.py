@@ -29,6 +29,7 @@ from crdt_docs.updates.splice import Spliced
 from crdt_docs.updates.trim import trim
 from server.domain.access import Role
 from server.domain.errors import Unavailable
+from server.domain.likeness import Profile
 from server.doors.authentication import Authentication, Keyring
 from server.doors.authority import Authority
 from server.doors.cookie import Cookies
@@ -89,8 +90,8 @@ class LateEngine:
     async def export(self, update: bytes, kind: Literal["md", "docx"], title: str) -> bytes:
         return await (await self._started()).export(update, kind, title)
 
-    async def search_text(self, update: bytes) -> str:
-        return await (await self._started()).search_text(update)
+    async def profile(self, update: bytes) -> Profile:
+        return await (await self._started()).profile(update)
 
     def forget(self, document: Hashable) -> None:
         if self.engine is not None:

@@ -13,6 +13,7 @@ from kit.first_messages import NOW, ask, prior
 
 from crdt_docs.ids import DocName, TaskId
 from server.domain.candidates import JUST_LEFT, LIMIT, Prior, rank
+from server.domain.likeness import Profile
 from server.domain.reasons import Work
 from server.engine.failures import EngineFailed, Verdict
 from server.http import sessions
@@ -237,9 +238,9 @@ async def test_a_document_that_hangs_the_engine_delays_one_answer_and_no_more(
     await said(owner, bad, "The indemnity cap.")
     await said(owner, good, "The escrow wording.")
     asked, over = 0, anyio.Event()
-    real = app.projections.search_text
+    real = app.projections.profile
 
-    async def hangs(update: bytes) -> str:
+    async def hangs(update: bytes) -> Profile:
         nonlocal asked
         if b"indemnity" not in update:
             return await real(update)
@@ -247,7 +248,7 @@ async def test_a_document_that_hangs_the_engine_delays_one_answer_and_no_more(
         await over.wait()
         raise EngineFailed(Verdict.HUNG)
 
-    monkeypatch.setattr(app.projections, "search_text", hangs)
+    monkeypatch.setattr(app.projections, "profile", hangs)
     await owner.get(f"/tasks/{good}/working-set")  # the engine has started
     with anyio.fail_after(2):
         begun = await owner.post("/sessions", {"first_message": "escrow wording"})
@@ -270,13 +271,13 @@ async def test_a_reading_that_could_not_be_done_just_then_is_done_later(
     owner = await app.sign_in()
     task = await owner.new_task("Untitled")
     await said(owner, task, "Dana accepts the escrow wording.")
-    real, asked = app.projections.search_text, {"first_message": "Dana's escrow wording"}
+    real, asked = app.projections.profile, {"first_message": "Dana's escrow wording"}
 
-    async def busy(update: bytes) -> str:
-        monkeypatch.setattr(app.projections, "search_text", real)
+    async def busy(update: bytes) -> Profile:
+        monkeypatch.setattr(app.projections, "profile", real)
         raise EngineFailed(Verdict.BUSY)
 
-    monkeypatch.setattr(app.projections, "search_text", busy)
+    monkeypatch.setattr(app.projections, "profile", busy)
     assert (await owner.post("/sessions", asked)).json["suggestion"] is None
     with anyio.fail_after(20):
         while (await owner.post("/sessions", asked)).json["suggestion"] != task:  # noqa: ASYNC110 - nothing tells

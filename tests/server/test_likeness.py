@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from server.domain.likeness import Message, is_common, profile, stem, strength, terms
+from server.domain.likeness import Message, dump, is_common, load, profile, stem, strength, terms, titled
 
 
 def values(text: str) -> set[str]:
@@ -94,3 +94,22 @@ def test_copied_chinese_is_found_by_characters() -> None:
 
 def test_only_so_much_is_read() -> None:
     assert "late" not in profile("x y " * 30_000 + "late").counts
+    assert Message("x y " * 10_000 + "late", []).values == []
+
+
+def test_a_profile_comes_back_as_it_was_sent() -> None:
+    sent = profile("Zwölf Boxkämpfer jagen Viktor quer über den Sylter Deich, 合同修订 \ud800 42 🙂")
+    assert load(dump(sent)) == sent and sent.runs
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"[]", b"{}", b'{"counts": {"a": "x"}, "runs": []}', b'{"counts": {}, "runs": [-1]}']
+)
+def test_what_is_no_profile_is_not_taken_for_one(data: bytes) -> None:
+    with pytest.raises((ValueError, KeyError, TypeError, OverflowError)):
+        load(data)
+
+
+def test_a_title_counts_as_the_texts_own_words() -> None:
+    both = titled(profile("indemnity cap"), "Acme cap")
+    assert both.counts == {"indemnity": 1, "cap": 2, "acm": 1} and both.length == 4
