@@ -48,6 +48,7 @@ from server.store.log import SqliteLog
 from server.store.nouns import Nouns, open_nouns
 from server.store.tasks import Tasks
 from server.sync.endpoint import SyncEndpoint
+from server.sync.entry import Entry
 from server.sync.presences import Presences
 from server.sync.protocol import SocketProtocol
 
@@ -199,7 +200,7 @@ def application(services: Services) -> Starlette:
 
 def _routes(services: Services, tally: Counter[tuple[str, int]]) -> list[BaseRoute]:
     doors = services.doors
-    sync = SyncEndpoint(services.rooms, doors.authentication, doors.authority, services.presences)
+    sync = SyncEndpoint(Entry(services.rooms, doors.authentication, doors.authority, services.presences))
 
     async def check() -> None:
         failure = services.rooms.writer.failure

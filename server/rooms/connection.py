@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Protocol
 
 from crdt_docs.errors import Malformed, TooLarge
@@ -129,6 +130,12 @@ class Connection:
         part = self.room.name.part
         if may_write(role, part) and not may_write(before, part) and not self._asked:
             self.ask()
+
+    def regrant(self, role: Role, expires_at: float) -> None:
+        """Its credential was given another role and life."""
+        self.principal = replace(self.principal, cap=role, expires_at=expires_at)
+        self.expires_at = expires_at
+        self.change_role(role)
 
     # -- what the peer says
 
@@ -268,6 +275,11 @@ class Connection:
         self._asked = True
         self._provoked = provoked
         self.send(step1_frame(encode_state_vector(self.room.gate.state_vector)))
+
+    def ask_again(self) -> None:
+        """The peer begins its handshake anew: it is asked what it has, unless that is open already."""
+        if self._greeted and not self._asked:
+            self.ask()
 
     def wants_renewal(self, now: float, before: float) -> bool:
         """Whether its lease ends soon and it has not been asked for a new ticket yet. Times are Unix seconds."""

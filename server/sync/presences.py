@@ -32,7 +32,12 @@ class Presences:
         self._implicit: set[SessionId] = set()
 
     async def arrive(self, principal: Principal, task: TaskId) -> Principal:
-        """The principal, in a session that is attached to the task. Raises Unauthenticated if its session has ended."""
+        """The principal, in a session that is attached to the task. Raises Unauthenticated if its session has ended.
+
+        An agent has none: what it does belongs to a turn, and not to the activity of whoever asked.
+        """
+        if principal.kind != "user":
+            return principal
         try:
             session = await self._attach(principal, task)
         except Conflict:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import Final
+from typing import Final, Protocol
 
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from server.rooms.connection import Connection
 from server.sync.protocol import EXTENSION, SocketProtocol
 
 HIGH: Final = 256 * 1024
@@ -19,11 +18,23 @@ MAX_REASON: Final = 120
 """Bytes of a close reason: a control frame holds 125, two of them the code (RFC 6455 section 5.5)."""
 
 
+class Reader(Protocol):
+    """Who is told how the socket's peer reads: a connection, or all that share the socket."""
+
+    def pause(self) -> None:
+        """Frames pile up."""
+        ...
+
+    def resume(self) -> None:
+        """They are gone."""
+        ...
+
+
 class SocketTransport:
-    """Frames wait here for the pump. ``connection`` is told when they pile up and when they are gone."""
+    """Frames wait here for the pump. ``reader`` is told when they pile up and when they are gone."""
 
     def __init__(self, socket: WebSocket) -> None:
-        self.connection: Connection | None = None
+        self.reader: Reader | None = None
         self._socket = socket
         self._frames: deque[bytes] = deque()
         self._size = 0
@@ -38,9 +49,21 @@ class SocketTransport:
         self._frames.append(frame)
         self._size += len(frame)
         self._woken.set()
-        if self._size > HIGH and not self._paused and self.connection is not None:
+        if self._size > HIGH and not self._paused and self.reader is not None:
             self._paused = True
-            self.connection.pause()
+            self.reader.pause()
+
+    @property
+    def paused(self) -> bool:
+        """Whether the peer is behind."""
+        return self._paused
+
+    def drop(self, prefix: bytes) -> None:
+        """Forget the queued frames that begin so."""
+        kept = [frame for frame in self._frames if not frame.startswith(prefix)]
+        self._size -= sum(map(len, self._frames)) - sum(map(len, kept))
+        self._frames = deque(kept)
+        self._woken.set()
 
     def close(self, code: int, why: str) -> None:
         """Close, dropping what is queued (I5): whoever may go on gets it again after reconnecting."""
@@ -77,9 +100,9 @@ class SocketTransport:
             if protocol is not None:
                 await protocol.writable.wait()  # until then it is only in another buffer
             self._size -= len(frame)
-            if self._paused and not self._frames and self.connection is not None:
+            if self._paused and not self._frames and self.reader is not None:
                 self._paused = False
-                self.connection.resume()
+                self.reader.resume()
 
 
 def _short(why: str) -> str:

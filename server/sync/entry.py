@@ -1,0 +1,105 @@
+"""How a credential becomes a connection in a room, whatever wire it came by.
+
+Owns the order: who is it, what may they do here, in which session, and only then the room. Must never leave a session
+attached whose connection did not come to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from starlette.datastructures import Headers
+
+from crdt_docs.ids import DocName, TaskId
+from server.domain.access import Principal, Role
+from server.domain.errors import CLOSE, ClewError
+from server.rooms.connection import Connection, Transport
+from server.rooms.registry import Rooms
+
+
+class Doors(Protocol):
+    """Who is this, by what they bring. All raise Unauthenticated."""
+
+    async def of_socket(
+        self, headers: Headers, subprotocols: Sequence[str], task: TaskId
+    ) -> tuple[Principal, str | None]:
+        """Who connects, by a handshake."""
+        ...
+
+    async def of_secret(self, text: str, task: TaskId) -> Principal:
+        """Who connects, by a message."""
+        ...
+
+    async def renew(self, ticket: str, held: Principal) -> Principal:
+        """Who goes on, by a new ticket of the same session."""
+        ...
+
+
+class Authority(Protocol):
+    """The role of a principal on a task."""
+
+    async def role(self, principal: Principal, task: TaskId) -> Role:
+        """Raises NotFound for who is no member, and for what is not there."""
+        ...
+
+
+class Presences(Protocol):
+    """Keeps the sessions of sockets: a stock client's connection is a session of its own."""
+
+    async def arrive(self, principal: Principal, task: TaskId) -> Principal:
+        """The principal with a session attached to the task."""
+        ...
+
+    async def depart(self, principal: Principal, task: TaskId) -> None:
+        """The socket is gone; ends a session that ``arrive`` opened."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The way into the rooms."""
+
+    rooms: Rooms
+    doors: Doors
+    authority: Authority
+    presences: Presences
+
+    async def enter(self, name: DocName, principal: Principal, transport: Transport) -> Connection:
+        """Join the document's room. Raises a ClewError if it may not be, or can't just now."""
+        role = await self.authority.role(principal, name.task)
+        principal = await self.presences.arrive(principal, name.task)
+        try:
+            return await self._join(name, principal, role, transport)
+        except ClewError:
+            await self.presences.depart(principal, name.task)
+            raise
+
+    async def _join(self, name: DocName, principal: Principal, role: Role, transport: Transport) -> Connection:
+        connection = await self.rooms.join(name, principal, role, transport)
+        try:
+            connection.role = await self.authority.role(principal, name.task)  # it may have changed on the way here
+        except ClewError:
+            connection.leave()
+            raise
+        return connection
+
+    async def leave(self, connection: Connection) -> None:
+        """The peer is gone."""
+        connection.leave()
+        await self.presences.depart(connection.principal, connection.room.name.task)
+
+    def renewal(self, connection: Connection) -> Callable[[str], Awaitable[None]]:
+        """What begins the lease of a connection by ticket anew."""
+
+        async def renew(ticket: str) -> None:
+            try:
+                renewed = await self.doors.renew(ticket, connection.principal)
+            except ClewError as error:
+                connection.end(CLOSE[error.code], error.why)
+                return
+            connection.expires_at = renewed.expires_at
+            connection.renewal_asked = False
+
+        return renew
