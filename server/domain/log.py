@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, NewType, Protocol
+from typing import Final, NamedTuple, NewType, Protocol, TypeVar
 
 from crdt_docs.ids import AgentId, DeviceId, DocName, SessionId, TokenId, UserId
+from crdt_docs.updates.parse import Id
 from server.domain.access import PrincipalKey
 from server.domain.errors import Unavailable
 
@@ -36,11 +37,17 @@ class Actor(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One admitted update on its way into the log."""
+    """One admitted update on its way into the log.
+
+    ``begun`` are the (client, clock) from which on a client id may be another actor's than before. ``cut`` are the
+    ids of the Texts and Maps from which it deletes something, and of entries of roots that it deletes.
+    """
 
     update: bytes
     actor: Actor
     at: float
+    begun: tuple[Id, ...] = ()
+    cut: tuple[Id, ...] = ()
 
 
 class Claim(NamedTuple):
@@ -51,6 +58,41 @@ class Claim(NamedTuple):
     provisional: bool
     composed: bool = False
     """Whether the server itself writes under this id, for what the principal says over HTTP."""
+
+
+Span = tuple[int, int, int]
+"""Clocks of a client: (client, first, first after)."""
+AUTHOR_HOLDS: Final = 3600.0
+"""Seconds after which the same actor is noted again, so that it is known about when something was written."""
+
+
+class Author(NamedTuple):
+    """Who wrote under a client id from that clock on, and when that began; Unix seconds."""
+
+    clock: int
+    actor: Actor
+    at: float
+
+
+class Cut(NamedTuple):
+    """That the actor deleted something from the type with that id, or that entry itself; lastly at ``seq``."""
+
+    client: int
+    clock: int
+    seq: int
+    actor: Actor
+    at: float
+
+
+Who = TypeVar("Who")
+
+
+def begins(last: tuple[int, Who, float] | None, clock: int, who: Who, at: float) -> bool:
+    """Whether a new author is to be noted from that clock on, given the last one as (clock, who, at).
+
+    A restore can take a client id back behind the clock of the last one, who then wrote nothing that is left.
+    """
+    return last is None or last[0] > clock or last[1] != who or at - last[2] >= AUTHOR_HOLDS
 
 
 class Logged(NamedTuple):
@@ -143,6 +185,14 @@ class UpdateLog(Protocol):
 
         May take long, and nothing is written meanwhile: name all that are to go at once.
         """
+        ...
+
+    def authors(self, doc: DocKey, spans: Sequence[Span]) -> list[list[Author]]:
+        """For each span its authors in order of their clocks; the first may have begun before it. None are unknown."""
+        ...
+
+    def cuts(self, doc: DocKey, after: int) -> list[Cut]:
+        """What was deleted from after that seq, in order; of each actor and place the last time."""
         ...
 
     def names(self) -> list[tuple[DocName, DocKey, int]]:

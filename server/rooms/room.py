@@ -31,6 +31,7 @@ from server.domain.access import PrincipalKey
 from server.domain.clock import Clock
 from server.domain.errors import CLOSE, CLOSE_RESTART
 from server.domain.log import Actor, Append, Claim, DocKey, Entry, LogFailed, Logged
+from server.rooms.attribution import Attribution
 from server.rooms.connection import Connection
 from server.rooms.crowd import Crowd
 from server.rooms.gate import Gate
@@ -119,6 +120,7 @@ class Room:
         self._releasing = False
         self._paused: list[Connection] = []
         self._parking = Parking()
+        self._attribution = Attribution()
         self._pending: list[Pending] = []
         self._claims: list[Claim] = []
         self._flight: list[Pending] = []
@@ -152,9 +154,9 @@ class Room:
     def submit(self, admit: Admit, actor: Actor) -> None:
         """Take an admitted update on its way to the log. Raises LogFailed while the server is read-only."""
         self._writer.check()
-        self.gate.apply(admit)
+        entry = self._attribution.admit(self.gate, admit, actor, self.clock.now())
         self.keyed.update(admit.roots_set())
-        self._pending.append(Pending(Entry(admit.update, actor, self.clock.now()), admit.parsed))
+        self._pending.append(Pending(entry, admit.parsed))
         self._claims.extend(admit.claims)
         self._admitted += 1
         self._writer.kick(self)
@@ -311,6 +313,7 @@ class Room:
         self.gate = Gate(self.gate.shape, claims.values())
         self.gate.seat = self._seat
         self.gate.restore(parse(self.document.full()))
+        self._attribution = Attribution()  # others wrote meanwhile
         self._rebasing = False
         for entry, parsed in pending:
             verdict = self.gate.admit(parsed, entry.actor.principal, "step2" if entry.actor.via == "sync" else "update")
@@ -318,8 +321,8 @@ class Room:
                 self.dissolve(CLOSE_RESTART, "the document went on elsewhere")
                 return
             if verdict.update:
-                self.gate.apply(verdict)
-                self._pending.append(Pending(entry._replace(update=verdict.update), verdict.parsed))
+                entry = self._attribution.admit(self.gate, verdict, entry.actor, entry.at)
+                self._pending.append(Pending(entry, verdict.parsed))
                 self._claims.extend(verdict.claims)
             else:
                 self._released += 1

@@ -23,28 +23,27 @@ from typing import Self, TypeVar
 
 from crdt_docs.ids import DocName
 from server.domain.durability import Durability
-from server.domain.log import Append, Claim, CorruptLog, DocKey, LogFailed, Logged, Opened, Snapshot
+from server.domain.log import (
+    Append,
+    Author,
+    CorruptLog,
+    Cut,
+    DocKey,
+    LogFailed,
+    Logged,
+    Opened,
+    Snapshot,
+    Span,
+)
 from server.store import actors, rows
 from server.store import log_writing as write
-from server.store.claims import settle
+from server.store.authorship import read_authors, read_cuts
 from server.store.lines import Line, scan
 from server.store.log_file import FILE_ERRORS, Readers, is_passing, open_for_reading, open_for_writing
-from server.store.log_reading import Gone, read_claim, read_claims, read_logged, read_snapshot
+from server.store.log_planning import Plan
+from server.store.log_reading import Gone, read_claims, read_logged, read_snapshot
 
 Read = TypeVar("Read")
-
-
-class _Plan:
-    """What one batch will write, worked out before anything is written."""
-
-    __slots__ = ("answers", "heads", "lines", "rows", "claims")
-
-    def __init__(self) -> None:
-        self.answers: list[int | None] = []
-        self.heads: dict[DocKey, int] = {}
-        self.lines: dict[DocKey, Line] = {}
-        self.rows: list[write.Planned] = []
-        self.claims: dict[tuple[DocKey, int], Claim] = {}
 
 
 class SqliteLog:
@@ -104,6 +103,24 @@ class SqliteLog:
             line = self._lines.get(doc)
         return self._read(line.name, lambda: self._tail(doc, after)) if line is not None else []
 
+    def authors(self, doc: DocKey, spans: Sequence[Span]) -> list[list[Author]]:
+        """For each span its authors in order of their clocks; the first may have begun before it. None are unknown."""
+        return self._look_up(doc, lambda connection: read_authors(connection, doc, spans)) or [[] for _ in spans]
+
+    def cuts(self, doc: DocKey, after: int) -> list[Cut]:
+        """What was deleted from after that seq, in order; of each actor and place the last time."""
+        return self._look_up(doc, lambda connection: read_cuts(connection, doc, after)) or []
+
+    def _look_up(self, doc: DocKey, what: Callable[[sqlite3.Connection], Read]) -> Read | None:
+        with self._looking:
+            line = self._lines.get(doc)
+
+        def read() -> Read:
+            with self._readers.one() as connection:
+                return what(connection)
+
+        return self._read(line.name, read) if line is not None else None
+
     def names(self) -> list[tuple[DocName, DocKey, int]]:
         """Every document with its key and generation."""
         with self._looking:
@@ -128,22 +145,10 @@ class SqliteLog:
         commit failed.
         """
         with self._committing() as connection:
-            plan = _Plan()
+            plan = Plan()
             for append in batch:
                 plan.answers.append(self._plan(connection, plan, append))
-            fresh = self._actors.fresh()
-            new = [line for line in plan.lines.values() if not line.stored]
-            if fresh or new or plan.claims or len(plan.rows) > write.ROWS_AT_ONCE:
-                connection.execute("BEGIN IMMEDIATE")
-                actors.insert(connection, fresh)
-                for line in new:
-                    write.insert_document(connection, line)
-                for (doc, _), claim in plan.claims.items():
-                    write.insert_claim(connection, doc, claim)
-                write.insert_rows(connection, plan.rows)
-                connection.execute("COMMIT")
-            else:
-                write.insert_rows(connection, plan.rows)
+            plan.write(connection, self._actors.fresh())
             self._publish(plan)
         for watcher in self._watchers:
             for doc, head in plan.heads.items():
@@ -289,40 +294,31 @@ class SqliteLog:
             self._next_key += 1
         return Line(key, name)
 
-    def _plan(self, connection: sqlite3.Connection, plan: _Plan, append: Append) -> int | None:
+    def _plan(self, connection: sqlite3.Connection, plan: Plan, append: Append) -> int | None:
         doc = append.doc
         line = self._lines.get(doc)
         if line is None or plan.heads.get(doc, line.head) != append.after:
             return None
-        claims = self._settle(connection, plan, append)
+        claims = plan.settle(connection, append)
         if claims is None:
             return None
         plan.claims.update(claims)
         plan.lines[doc] = line
         n = len(append.entries)
         if n:
-            numbered = [(self._actors.number(connection, actor), at, update) for update, actor, at in append.entries]
-            data = rows.pack(numbered)
             seq = append.after + 1
+            numbered = []
+            for at, entry in enumerate(append.entries, seq):
+                number = self._actors.number(connection, entry.actor)
+                numbered.append((number, entry.at, entry.update))
+                if entry.begun or entry.cut:
+                    plan.authorship.note(connection, doc, at, number, entry)
+            data = rows.pack(numbered)
             plan.rows.append((self._next_row + len(plan.rows), doc, seq, n, rows.checksum(doc, seq, n, data), data))
         plan.heads[doc] = append.after + n
         return append.after + n
 
-    def _settle(
-        self, connection: sqlite3.Connection, plan: _Plan, append: Append
-    ) -> dict[tuple[DocKey, int], Claim] | None:
-        settled: dict[tuple[DocKey, int], Claim] = {}
-        for claim in append.claims:
-            place = (append.doc, claim.client)
-            present = settled.get(place) or plan.claims.get(place) or read_claim(connection, *place)
-            stands = settle(present, claim)
-            if stands is None:
-                return None
-            if stands != present:
-                settled[place] = stands
-        return settled
-
-    def _publish(self, plan: _Plan) -> None:
+    def _publish(self, plan: Plan) -> None:
         self._actors.commit()
         with self._looking:
             self._next_row += len(plan.rows)

@@ -14,6 +14,7 @@ from typing import Final
 
 from server.domain.durability import Durability
 from server.domain.log import CorruptLog
+from server.store import authorship
 from server.store.folder import make_private
 
 FILE_ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
@@ -33,7 +34,7 @@ _PASSING: Final = frozenset(
 )
 
 LOG: Final = "log.db"
-VERSION: Final = 1
+VERSION: Final = 2
 
 # The columns that a scan needs stand before the payload, so that it never follows a row into its overflow pages.
 # No index but the row id on ``updates``: each would cost every commit another dirty page.
@@ -86,7 +87,7 @@ CREATE TABLE actors (
   via TEXT NOT NULL,
   UNIQUE (user, principal, agent, device, session, token, via)
 );
-PRAGMA user_version = {VERSION};
+{authorship.SCHEMA.strip()}
 """
 
 
@@ -131,8 +132,9 @@ def _make_schema(connection: sqlite3.Connection) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > VERSION:
         raise CorruptLog(f"log.db has version {version}; this Clew knows {VERSION}. Run the newer version.")
-    if version == 0:
-        connection.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
+    if version < VERSION:
+        missing = SCHEMA if version == 0 else authorship.SCHEMA
+        connection.executescript(f"BEGIN IMMEDIATE; {missing} PRAGMA user_version = {VERSION}; COMMIT;")
     found = [sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid")]
     if found != [statement.strip() for statement in SCHEMA.split(";") if "CREATE" in statement]:
         raise CorruptLog("log.db is not laid out as a log.")

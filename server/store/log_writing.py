@@ -8,6 +8,7 @@ from typing import Final
 
 from crdt_docs.ids import DocName
 from server.domain.log import Claim, DocKey, Snapshot
+from server.store import authorship
 from server.store.lines import Line, spans
 from server.store.rows import aids_checksum, body_checksum
 
@@ -43,11 +44,12 @@ def insert_document(connection: sqlite3.Connection, line: Line) -> None:
 
 
 def set_aside(connection: sqlite3.Connection, doc: DocKey, heir: DocKey, reason: str) -> None:
-    """End a generation: its rows stay, its claims go over to the heir."""
+    """End a generation: its rows stay, its claims and authors go over to the heir."""
     connection.execute("UPDATE documents SET current = 0, aside = ? WHERE id = ?", (reason, doc))
     connection.execute(
         "INSERT INTO claims SELECT ?, client, principal, provisional, composed FROM claims WHERE doc = ?", (heir, doc)
     )
+    authorship.hand_on(connection, doc, heir)
 
 
 def insert_claim(connection: sqlite3.Connection, doc: DocKey, claim: Claim) -> None:
@@ -79,4 +81,5 @@ def delete_document(connection: sqlite3.Connection, doc: int) -> None:
     connection.execute("DELETE FROM updates WHERE doc = ?", (doc,))
     connection.execute("DELETE FROM snapshots WHERE doc = ?", (doc,))
     connection.execute("DELETE FROM claims WHERE doc = ?", (doc,))
+    authorship.delete(connection, doc)
     connection.execute("DELETE FROM documents WHERE id = ?", (doc,))

@@ -10,7 +10,21 @@ from dataclasses import dataclass, field, replace
 from threading import RLock
 
 from crdt_docs.ids import DocName
-from server.domain.log import Append, Claim, CorruptLog, DocKey, Logged, Opened, Snapshot
+from server.domain.log import (
+    Actor,
+    Append,
+    Author,
+    Claim,
+    CorruptLog,
+    Cut,
+    DocKey,
+    Entry,
+    Logged,
+    Opened,
+    Snapshot,
+    Span,
+    begins,
+)
 from server.store.claims import settle
 
 
@@ -25,6 +39,8 @@ class Kept:
     snapshot: Snapshot | None = None
     rows: list[list[Logged]] = field(default_factory=list)
     claims: dict[int, Claim] = field(default_factory=dict)
+    authors: dict[int, list[Author]] = field(default_factory=dict)
+    cuts: dict[tuple[int, int, Actor], Cut] = field(default_factory=dict)
     quarantined: str | None = None
     damage: str | None = None
     aside: str | None = None
@@ -118,6 +134,8 @@ class MemoryLog:
             heir = self._make(name, old.generation + 1 if old else 1)
             if old is not None:
                 heir.claims = dict(old.claims)
+                heir.authors = {client: list(rows) for client, rows in old.authors.items()}
+                heir.cuts = dict(old.cuts)
                 old.aside = reason
                 self.asides.append(old)
                 del self._documents[old.key]
@@ -141,6 +159,19 @@ class MemoryLog:
                 if kept is not None:
                     del self._documents[kept.key]
             self.asides = [aside for aside in self.asides if aside.name not in (name, *more)]
+
+    def authors(self, doc: DocKey, spans: Sequence[Span]) -> list[list[Author]]:
+        """For each span its authors in order of their clocks; the first may have begun before it. None are unknown."""
+        with self._lock:
+            kept = self._documents.get(doc)
+            return [_within(kept.authors.get(span[0], []) if kept else [], *span[1:]) for span in spans]
+
+    def cuts(self, doc: DocKey, after: int) -> list[Cut]:
+        """What was deleted from after that seq, in order; of each actor and place the last time."""
+        with self._lock:
+            kept = self._documents.get(doc)
+            found = [cut for cut in kept.cuts.values() if cut.seq > after] if kept else []
+            return sorted(found, key=lambda cut: (cut.seq, cut.client, cut.clock))
 
     def names(self) -> list[tuple[DocName, DocKey, int]]:
         """Every document with its key and generation."""
@@ -178,6 +209,8 @@ class MemoryLog:
             kept.rows.append(
                 [Logged(seq, entry.update, entry.actor, entry.at) for seq, entry in enumerate(append.entries, first)]
             )
+            for seq, entry in enumerate(append.entries, first):
+                _attribute(kept, seq, entry)
             kept.head += len(append.entries)
         return kept.head
 
@@ -188,3 +221,18 @@ class MemoryLog:
     def _fail(self) -> None:
         if self._faults:
             raise self._faults.pop(0)
+
+
+def _attribute(kept: Kept, seq: int, entry: Entry) -> None:
+    for client, clock in entry.begun:
+        authors = kept.authors.get(client, [])
+        if begins(authors[-1] if authors else None, clock, entry.actor, entry.at):
+            earlier = [author for author in authors if author.clock < clock]
+            kept.authors[client] = [*earlier, Author(clock, entry.actor, entry.at)]
+    for client, clock in entry.cut:
+        kept.cuts[client, clock, entry.actor] = Cut(client, clock, seq, entry.actor, entry.at)
+
+
+def _within(authors: Sequence[Author], first: int, after: int) -> list[Author]:
+    start = max((author.clock for author in authors if author.clock <= first), default=0)
+    return [author for author in authors if start <= author.clock < after]

@@ -15,7 +15,7 @@ from crdt_docs.messages import SyncStep2, Update
 from crdt_docs.messages.ywebsocket import ServerMessage
 from crdt_docs.updates.parse import GC, SKIP, Id, Parsed, parse
 from server.domain.access import PrincipalKey
-from server.domain.log import Append, DocKey, LogFailed, Logged, Opened, Snapshot
+from server.domain.log import Append, Author, Cut, DocKey, LogFailed, Logged, Opened, Snapshot, Span
 from server.store.memory_log import MemoryLog
 
 
@@ -149,6 +149,12 @@ class Handle:
 
     def delete(self, name: DocName, *more: DocName) -> None:
         self._alive().delete(name, *more)
+
+    def authors(self, doc: DocKey, spans: Sequence[Span]) -> list[list[Author]]:
+        return self._alive().authors(doc, spans)
+
+    def cuts(self, doc: DocKey, after: int) -> list[Cut]:
+        return self._alive().cuts(doc, after)
 
     def names(self) -> list[tuple[DocName, DocKey, int]]:
         return self._alive().names()

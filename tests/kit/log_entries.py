@@ -18,6 +18,13 @@ def actor(who: PrincipalKey = ANN, via: str = "socket") -> Actor:
     return Actor(who, UserId(who.partition(":")[2]), None, DeviceId("phone"), SessionId("s1"), None, via)
 
 
+def written(
+    by: Actor, *begun: tuple[int, int], cut: tuple[tuple[int, int], ...] = (), at: float = 1000.25
+) -> tuple[Entry, ...]:
+    """One entry, with what is noted beside it."""
+    return (Entry(b"u", by, at, begun, cut),)
+
+
 def entries(*updates: bytes, by: Actor | None = None, at: float = 1000.25) -> tuple[Entry, ...]:
     return tuple(Entry(update, by or actor(), at) for update in updates)
 

@@ -247,6 +247,19 @@ def test_a_newer_file_is_refused_and_left_alone(tmp_path: Path) -> None:
         pass
 
 
+def test_a_file_from_before_authors_were_noted_is_brought_up_to_date(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    with SqliteLog(path) as log:
+        log.append([append(log.open(NAME).doc, 0, b"1")])
+    other = sqlite3.connect(path)
+    other.executescript("DROP TABLE authors; DROP TABLE cuts; PRAGMA user_version = 1;")
+    other.close()
+    for _ in range(2):
+        with SqliteLog(path) as log:
+            opened = log.open(NAME)
+            assert updates(opened) == [(1, b"1")] and log.authors(opened.doc, [(1, 0, 9)]) == [[]]
+
+
 def test_a_file_that_is_no_database_is_told_from_a_disk_that_fails(tmp_path: Path) -> None:
     path = tmp_path / "log.db"
     path.write_bytes(b"not a database at all" * 100)

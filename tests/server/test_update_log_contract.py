@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
-from kit.log_entries import ANN, BOB, actor, append, entries, new_name, updates
+from kit.log_entries import ANN, BOB, actor, append, entries, new_name, updates, written
 
 from crdt_docs.ids import AgentId, DocName, TokenId, UserId
 from server.domain.access import PrincipalKey
@@ -402,6 +402,77 @@ def test_a_spoilt_row_is_told_with_the_documents_name_and_spares_the_others(benc
         bench.log.tail(doc, 0)
     bench.crash()
     assert updates(bench.log.open(other)) == [(1, b"fine")]
+
+
+def test_who_wrote_what_is_known_after_compaction_a_fork_and_a_crash(bench: Bench) -> None:
+    name = new_name()
+    doc = bench.log.open(name).doc
+    bench.log.append([Append(doc, 0, written(actor(ANN), (1, 0), (2, 0)))])
+    bench.log.append([Append(doc, 1, written(actor(BOB), (1, 10), at=1001.0))])
+    assert bench.log.replace(doc, Snapshot(2, b"both"))
+    for _ in range(3):
+        assert bench.log.authors(doc, [(1, 0, 9), (1, 3, 12), (1, 10, 99), (2, 5, 6), (3, 0, 1)]) == [
+            [(0, actor(ANN), 1000.25)],
+            [(0, actor(ANN), 1000.25), (10, actor(BOB), 1001.0)],
+            [(10, actor(BOB), 1001.0)],
+            [(0, actor(ANN), 1000.25)],
+            [],
+        ]
+        bench.crash()
+        doc = bench.log.fork(name, Snapshot(2, b"clean"), "repair").doc
+    bench.log.delete(name)
+    assert bench.log.authors(doc, [(1, 0, 9)]) == [[]]
+    assert bench.log.authors(bench.log.open(name).doc, [(1, 0, 9)]) == [[]]
+
+
+def test_an_author_is_noted_anew_only_where_another_writes_or_an_hour_has_passed(bench: Bench) -> None:
+    doc = bench.log.open(new_name()).doc
+    for seq, (who, clock, at) in enumerate([(ANN, 0, 0.0), (ANN, 5, 3599.0), (BOB, 7, 3599.5), (BOB, 9, 7199.5)]):
+        assert bench.log.append([Append(doc, seq, written(actor(who), (1, clock), at=at))]) == [seq + 1]
+    noted = [(0, actor(ANN), 0.0), (7, actor(BOB), 3599.5), (9, actor(BOB), 7199.5)]
+    assert bench.log.authors(doc, [(1, 0, 100)]) == [noted]
+    two = (*written(actor(ANN), (1, 12), at=8000.0), *written(actor(ANN), (1, 20), at=8001.0))
+    bench.log.append([Append(doc, 4, two)])
+    assert bench.log.authors(doc, [(1, 0, 100)]) == [[*noted, (12, actor(ANN), 8000.0)]]
+
+
+def test_a_client_id_that_was_taken_back_has_no_authors_beyond(bench: Bench) -> None:
+    name = new_name()
+    doc = bench.log.open(name).doc
+    bench.log.append([Append(doc, 0, written(actor(ANN), (1, 0))), Append(doc, 1, written(actor(BOB), (1, 80)))])
+    restored = bench.log.fork(name, Snapshot(1, b"earlier"), "restore")
+    bench.log.append([Append(restored.doc, restored.head, written(actor(ANN), (1, 50), at=1001.0))])
+    assert bench.log.authors(restored.doc, [(1, 0, 100)]) == [[(0, actor(ANN), 1000.25), (50, actor(ANN), 1001.0)]]
+
+
+def test_what_was_deleted_from_is_known_with_who_did_it_last(bench: Bench) -> None:
+    name = new_name()
+    doc = bench.log.open(name).doc
+    for seq, (who, cut) in enumerate([(ANN, (5, 1)), (BOB, (5, 1)), (ANN, (6, 0)), (ANN, (5, 1))]):
+        bench.log.append([Append(doc, seq, written(actor(who), cut=(cut,)))])
+    assert bench.log.replace(doc, Snapshot(4, b"all"))
+    for _ in range(2):
+        assert bench.log.cuts(doc, 0) == [
+            (5, 1, 2, actor(BOB), 1000.25), (6, 0, 3, actor(ANN), 1000.25), (5, 1, 4, actor(ANN), 1000.25),
+        ]  # fmt: skip
+        assert bench.log.cuts(doc, 3) == [(5, 1, 4, actor(ANN), 1000.25)]
+        bench.crash()
+        doc = bench.log.fork(name, Snapshot(4, b"clean"), "repair").doc
+    bench.log.delete(name)
+    assert bench.log.cuts(doc, 0) == []
+
+
+def test_nothing_is_noted_of_an_append_that_is_refused_or_fails(bench: Bench) -> None:
+    doc = bench.log.open(new_name()).doc
+    bench.log.append([append(doc, 0, b"1")])
+    noted = written(actor(BOB), (1, 0), cut=((1, 0),))
+    assert bench.log.append([Append(doc, 7, noted)]) == [None]
+    bench.fail_next()
+    with pytest.raises(LogFailed):
+        bench.log.append([Append(doc, 1, (noted[0]._replace(update=BIG),))])
+    assert bench.log.authors(doc, [(1, 0, 9)]) == [[]] and bench.log.cuts(doc, 0) == []
+    assert bench.log.append([Append(doc, 1, noted)]) == [2]
+    assert bench.log.authors(doc, [(1, 0, 9)]) == [[(0, actor(BOB), 1000.25)]]
 
 
 def test_readers_in_other_threads_always_see_one_head(bench: Bench) -> None:
