@@ -78,7 +78,7 @@ def rank(priors: Sequence[Prior], now: float, first_message: str = "", language:
     """Rank the open and paused tasks; the later used first where shares are equal."""
     unfinished = [prior for prior in priors if prior.task.status in ("open", "paused")]
     message = Message(first_message, [prior.text for prior in unfinished])
-    silent = GOING_ON.issuperset(message.values)
+    silent = GOING_ON.issuperset(message.weights)
     weighed = [
         _Weighed(prior, like := message.likeness(prior.text), _belief(prior, now, like, silent)) for prior in unfinished
     ]
@@ -120,7 +120,7 @@ def _belief(prior: Prior, now: float, like: Likeness, silent: bool) -> float:
 
 
 def _belief_in_new(message: Message) -> float:
-    weight = message.weight
+    weight = sum(message.weights.values())
     return SHARPNESS * (NEW + UNEXPLAINED * min(weight, LONG) + UNEXPLAINED_LONG * max(0.0, weight - LONG))
 
 

@@ -191,34 +191,26 @@ class Likeness:
 
 
 class Message:
-    """A message, weighed against texts of one user."""
+    """A message, weighed against texts of one user. ``weights`` says what each of its terms tells."""
 
     def __init__(self, text: str, profiles: Sequence[Profile]) -> None:
         self.text = text = text[:SAID]
         self.terms = list(terms(text))
-        self.values = list(dict.fromkeys(term.value for term in self.terms))
         self.steps = steps(text)
         self._runs: dict[int, list[int]] = {}
         for at, run in enumerate(_hashes(self.steps)):
             self._runs.setdefault(run, []).append(at)
-        self._many = len(profiles)
-        self._spread = {term: sum(term in one.counts for one in profiles) for term in self.values}
-        known = sum(one.length for one in profiles)
-        self._usual = (known + BACKGROUND * USUAL_LENGTH) / (len(profiles) + BACKGROUND)
-
-    @property
-    def weight(self) -> float:
-        """What a text would have for evidence that has each of the terms once."""
-        return sum(map(self.weigh, self.values))
-
-    def weigh(self, term: str) -> float:
-        """BM25's inverse document frequency, over the user's texts and the imagined ones, times the term's strength."""
-        spread = max(1, self._spread[term]) + BACKGROUND * COMMONNESS * is_common(term)
-        return strength(term) * math.log(1 + (self._many + BACKGROUND - spread + 0.5) / (spread + 0.5))
+        self._copyable = frozenset(self._runs)
+        self.weights: dict[str, float] = {}
+        for value in dict.fromkeys(term.value for term in self.terms):
+            spread = sum(value in one.counts for one in profiles)
+            self.weights[value] = _weigh(value, spread, len(profiles))
+        length = sum(one.length for one in profiles)
+        self._usual = (length + BACKGROUND * USUAL_LENGTH) / (len(profiles) + BACKGROUND)
 
     def likeness(self, text: Profile) -> Likeness:
         """What the text has of this message."""
-        matched = {term: self.weigh(term) for term in self.values if term in text.counts}
+        matched = {term: weight for term, weight in self.weights.items() if term in text.counts}
         slack = SATURATION * (1 - LENGTH_MATTERS + LENGTH_MATTERS * text.length / self._usual)
         evidence = sum(
             weight * text.counts[term] * (SATURATION + 1) / (text.counts[term] + slack)
@@ -228,7 +220,7 @@ class Message:
 
     def _copied(self, text: Profile) -> frozenset[int]:
         """Which steps of the message lie in telling runs that the text has, too."""
-        starts = sorted(at for run in set(self._runs).intersection(text.runs) for at in self._runs[run])
+        starts = sorted(at for run in self._copyable.intersection(text.runs) for at in self._runs[run])
         covered = sorted({at + more for at in starts for more in range(RUN)})
         return frozenset(at for run in _rows(covered) if self._is_telling(run) for at in run)
 
@@ -236,6 +228,12 @@ class Message:
         start, end = self.steps[run[0]].start, self.steps[run[-1]].end
         inside = {term.value for term in self.terms if start <= term.start and term.end <= end}
         return sum(not is_common(term) for term in inside) >= TELLING
+
+
+def _weigh(term: str, spread: int, many: int) -> float:
+    """BM25's inverse document frequency, over the user's texts and the imagined ones, times the term's strength."""
+    among, having = many + BACKGROUND, max(1, spread) + BACKGROUND * COMMONNESS * is_common(term)
+    return strength(term) * math.log(1 + (among - having + 0.5) / (having + 0.5))
 
 
 def _rows(numbers: Sequence[int]) -> Iterator[list[int]]:

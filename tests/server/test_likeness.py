@@ -57,14 +57,14 @@ def test_ids_tell_more_than_words_and_words_more_than_short_numbers() -> None:
 
 def test_what_is_common_everywhere_weighs_little_even_if_only_one_task_has_it() -> None:
     message = Message("please meet the indemnity deadline 我们 时间 租金", [profile("meet me"), profile("indemnity")])
-    assert message.weigh("meet") < message.weigh("indemnity") / 2
-    assert message.weigh("时间") < message.weigh("租金") / 2
-    assert "pleas" not in message.values and is_common("meet") and not is_common("indemnity")
+    assert message.weights["meet"] < message.weights["indemnity"] / 2
+    assert message.weights["时间"] < message.weights["租金"] / 2
+    assert "pleas" not in message.weights and is_common("meet") and not is_common("indemnity")
 
 
 def test_what_many_tasks_have_weighs_less() -> None:
     message = Message("escrow indemnity", [profile(f"escrow {'indemnity' * (n < 1)}") for n in range(9)])
-    assert message.weigh("escrow") < message.weigh("indemnity")
+    assert message.weights["escrow"] < message.weights["indemnity"]
 
 
 def test_a_long_text_needs_more_to_be_as_like() -> None:
@@ -94,7 +94,7 @@ def test_copied_chinese_is_found_by_characters() -> None:
 
 def test_only_so_much_is_read() -> None:
     assert "late" not in profile("x y " * 30_000 + "late").counts
-    assert Message("x y " * 10_000 + "late", []).values == []
+    assert Message("x y " * 10_000 + "late", []).weights == {}
 
 
 def test_a_profile_comes_back_as_it_was_sent() -> None:
