@@ -13,6 +13,9 @@ TaskId = NewType("TaskId", str)
 TokenId = NewType("TokenId", str)
 AgentId = NewType("AgentId", str)
 AttachmentId = NewType("AttachmentId", str)
+TurnId = NewType("TurnId", str)
+MessageId = NewType("MessageId", str)
+"""A key under the root ``messages``: a UUIDv7, as honest clients make them; whatever a client wrote, as others do."""
 
 ClientId = NewType("ClientId", int)
 """A Yjs client id: which replica made a struct. At most 2**53 - 1, so that JavaScript can hold it."""

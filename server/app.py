@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -18,20 +18,22 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, WebSocketRoute
 
-from crdt_docs.ids import DocName, Part, TaskId
+from crdt_docs.ids import DocName, Part, TaskId, UserId
 from crdt_docs.updates.parse import Parsed
 from server.config import Config
 from server.control.mending import Mending
 from server.control.operator import Operator
 from server.control.wire import listen
+from server.domain.access import Role
 from server.domain.clock import Clock, SystemClock
 from server.domain.errors import ClewError
 from server.doors.authentication import Authentication, Keyring
 from server.doors.authority import Authority
+from server.doors.built_in import BuiltIn
 from server.doors.cookie import Cookies
 from server.doors.links import OneTimeLinks, Threshold
 from server.doors.origin import Hosts, OriginGate
-from server.doors.revocation import Revocable, Revocation
+from server.doors.revocation import Live, Matches, Revocable, Revocation
 from server.engine.pool import Engine
 from server.http import health, problems, web
 from server.http.api import Doors, api
@@ -39,6 +41,7 @@ from server.http.headers import Guarded
 from server.http.protocol import HttpProtocol
 from server.http.reader import Reader
 from server.rooms.compacting import Compacted
+from server.rooms.hearing import KeySet
 from server.rooms.lanes import ThreadLane
 from server.rooms.limits import Limits
 from server.rooms.registry import Rooms
@@ -49,8 +52,12 @@ from server.store.nouns import Nouns, open_nouns
 from server.store.tasks import Tasks
 from server.sync.endpoint import SyncEndpoint
 from server.sync.entry import Entry
+from server.sync.hocuspocus import HocuspocusEndpoint
 from server.sync.presences import Presences
 from server.sync.protocol import SocketProtocol
+from server.turns.desk import Desk
+from server.turns.offers import Offers
+from server.turns.recovery import recover
 
 VERSION: Final = version("clew")
 LOG: Final = "log.db"
@@ -74,6 +81,8 @@ class Services:
     reader: Reader
     doors: Doors
     presences: Presences
+    desk: Desk
+    built_in: BuiltIn
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +110,28 @@ class EngineOffload:
         return Compacted(update, index, state)
 
 
+class Everywhere:
+    """All places where somebody may be connected, as one to whoever takes access back."""
+
+    def __init__(self, *places: Live) -> None:
+        self._places = places
+
+    async def revoke(self, matches: Matches, code: int, why: str) -> None:
+        """End every connection that matches, and hold the revocation against what is on its way in."""
+        for place in self._places:
+            await place.revoke(matches, code, why)
+
+    async def change_role(self, task: TaskId, user: UserId, role: Role) -> None:
+        """Apply a member's new role to their live connections."""
+        for place in self._places:
+            await place.change_role(task, user, role)
+
+    async def delete(self, task: TaskId) -> None:
+        """Remove the task's documents from the log for good."""
+        for place in self._places:
+            await place.delete(task)
+
+
 class Touches:
     """When tasks were last edited, gathered and written once a second, since every keystroke says so."""
 
@@ -109,7 +140,7 @@ class Touches:
         self._clock = clock
         self._touched: set[TaskId] = set()
 
-    def __call__(self, name: DocName, seq: int, edited: bool) -> None:
+    def __call__(self, name: DocName, seq: int, edited: bool, keys: Sequence[KeySet]) -> None:
         """A document changed."""
         if edited:
             self._touched.add(name.task)
@@ -133,7 +164,8 @@ async def open_services(config: Config, clock: Clock | None = None) -> AsyncIter
         write = await stack.enter_async_context(ThreadLane("clew-commit"))
         read = await stack.enter_async_context(ThreadLane("clew-read"))
         touches = Touches(nouns.tasks, clock)
-        rooms = Rooms(log, EngineOffload(engine), clock, SHAPES, write=write, read=read, limits=Limits(), heard=touches)
+        rooms = Rooms(log, EngineOffload(engine), clock, SHAPES, write=write, read=read, limits=Limits())
+        rooms.tell(touches)
         presences = Presences(nouns.sessions, clock)
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
         beats = [
@@ -144,6 +176,11 @@ async def open_services(config: Config, clock: Clock | None = None) -> AsyncIter
         await stack.enter_async_context(rooms)
         stack.push_async_callback(touches.flush)
         reader = await stack.enter_async_context(Reader(rooms, engine))
+        built_in, offers = BuiltIn(), Offers(clock)
+        doors = _doors(config, nouns, Everywhere(rooms, offers), built_in, clock)
+        await recover(nouns.turns, log, read, clock)
+        desk = await stack.enter_async_context(Desk(nouns.turns, offers, rooms, doors.revocation, clock))
+        rooms.tell(desk.hear)
         yield Services(
             config,
             clock,
@@ -152,8 +189,10 @@ async def open_services(config: Config, clock: Clock | None = None) -> AsyncIter
             engine,
             rooms,
             reader,
-            _doors(config, nouns, rooms, clock),
+            doors,
             presences,
+            desk,
+            built_in,
         )
 
 
@@ -167,7 +206,7 @@ async def _every(seconds: float, do: Callable[[], object]) -> None:
             continue
 
 
-def _doors(config: Config, nouns: Nouns, rooms: Rooms, clock: Clock) -> Doors:
+def _doors(config: Config, nouns: Nouns, live: Live, built_in: BuiltIn, clock: Clock) -> Doors:
     cookies = Cookies(config.tls_cert is not None)
     authority = Authority(nouns.tasks)
     keyring = Keyring(nouns.users, nouns.logins, nouns.tokens, nouns.tickets)
@@ -176,9 +215,9 @@ def _doors(config: Config, nouns: Nouns, rooms: Rooms, clock: Clock) -> Doors:
     )
     threshold = Threshold(nouns.users, nouns.devices, nouns.links, nouns.logins, nouns.audit)
     return Doors(
-        Authentication(keyring, cookies, clock),
+        Authentication(keyring, cookies, clock, built_in),
         authority,
-        Revocation(revocable, authority, rooms, clock),
+        Revocation(revocable, authority, live, clock),
         OneTimeLinks(threshold, clock),
         cookies,
     )
@@ -200,7 +239,7 @@ def application(services: Services) -> Starlette:
 
 def _routes(services: Services, tally: Counter[tuple[str, int]]) -> list[BaseRoute]:
     doors = services.doors
-    sync = SyncEndpoint(Entry(services.rooms, doors.authentication, doors.authority, services.presences))
+    entry = Entry(services.rooms, doors.authentication, doors.authority, services.presences)
 
     async def check() -> None:
         failure = services.rooms.writer.failure
@@ -208,8 +247,9 @@ def _routes(services: Services, tally: Counter[tuple[str, int]]) -> list[BaseRou
             raise failure
 
     return [
-        *api(services.nouns, doors, services.rooms, services.reader, services.clock, VERSION),
-        WebSocketRoute("/sync/{name:path}", sync.serve),
+        *api(services.nouns, doors, services.rooms, services.reader, services.desk, services.clock, VERSION),
+        WebSocketRoute("/sync/{name:path}", SyncEndpoint(entry).serve),
+        WebSocketRoute("/hocuspocus", HocuspocusEndpoint(entry).serve),
         *health.routes(check, lambda: _gauges(services), tally),
         *web.routes(),
     ]
@@ -230,17 +270,23 @@ def _gauges(services: Services) -> Mapping[str, float]:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, which says when it listens."""
+    """uvicorn, which says when it listens and when it is about to close."""
 
-    def __init__(self, config: uvicorn.Config, listening: Callable[[int], None]) -> None:
+    def __init__(self, config: uvicorn.Config, listening: Callable[[int], None], closing: Callable[[], None]) -> None:
         super().__init__(config)
         self._listening = listening
+        self._closing = closing
 
     async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
         """Listen, then say on which port."""
         await super().startup(sockets)  # type: ignore[arg-type]
         if self.started:
             self._listening(self.servers[0].sockets[0].getsockname()[1])
+
+    async def shutdown(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
+        """End what would never end by itself, then the rest."""
+        self._closing()
+        await super().shutdown(sockets)  # type: ignore[arg-type]
 
 
 async def serve(config: Config, *, ready: Callable[[Serving], None] | None = None) -> None:
@@ -255,7 +301,7 @@ async def serve(config: Config, *, ready: Callable[[Serving], None] | None = Non
                 ready(Serving(url, services))
 
         async with listen(config.data, operator(services, lambda: url).answer):
-            await _Server(_uvicorn_config(config, application(services)), listening).serve()
+            await _Server(_uvicorn_config(config, application(services)), listening, services.desk.offers.close).serve()
 
 
 def local_url(config: Config, port: int) -> str:

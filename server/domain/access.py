@@ -30,11 +30,14 @@ class Principal:
 
     ``task`` and ``cap`` bound what a bearer may reach; ``expires_at`` (Unix seconds) ends it.
     ``authenticated_at`` (monotonic seconds) lets a revocation catch what was authenticated before it.
+
+    An ``agent`` acts by a grant for ``user``, and ``name`` is the agent's; a ``host`` runs an agent: it hears of turns
+    and leases them, and has no role on any task. The built-in agent's host has no user: ``user`` is empty.
     """
 
     user: UserId
     name: str
-    kind: Literal["user", "agent"] = "user"
+    kind: Literal["user", "agent", "host"] = "user"
     agent: AgentId | None = None
     device: DeviceId | None = None
     session: SessionId | None = None
@@ -52,7 +55,7 @@ class Principal:
 
 def effective_role(principal: Principal, task: TaskId, membership: Role | None) -> Role | None:
     """The lesser of what the member is and what the credential allows; None if it may not even know of the task."""
-    if membership is None or (principal.task is not None and principal.task != task):
+    if membership is None or (principal.task is not None and principal.task != task) or principal.kind == "host":
         return None
     return min(membership, principal.cap)
 

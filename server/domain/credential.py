@@ -9,9 +9,9 @@ import base64
 import hashlib
 import secrets
 from dataclasses import dataclass
-from typing import Final, NewType
+from typing import Final, Literal, NewType
 
-from crdt_docs.ids import DeviceId, SessionId, TaskId, TokenId, UserId
+from crdt_docs.ids import AgentId, DeviceId, SessionId, TaskId, TokenId, UserId
 from server.domain.access import Role
 
 Secret = NewType("Secret", str)
@@ -34,9 +34,14 @@ def hash_secret(secret: str) -> SecretHash:
     return SecretHash(hashlib.sha256(secret.encode()).digest())
 
 
+TokenKind = Literal["user", "host", "grant"]
+"""A ``user``'s bearer acts as the user, a ``host`` reads offers of turns, a ``grant`` acts as an agent for the user."""
+
+
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A bearer for scripts and agents, as it may be listed. ``task`` and ``role`` bound it."""
+    """A bearer for scripts and agents, as it may be listed. ``task`` and ``role`` bound it; hosts and grants have an
+    ``agent``, and its name."""
 
     id: TokenId
     user: UserId
@@ -46,6 +51,9 @@ class Token:
     created_at: float
     expires_at: float
     revoked_at: float | None = None
+    kind: TokenKind = "user"
+    agent: AgentId | None = None
+    agent_name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

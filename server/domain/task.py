@@ -9,6 +9,8 @@ from crdt_docs.ids import TaskId, UserId
 from server.domain.access import Role
 
 Status = Literal["open", "paused", "done", "archived"]
+NamedBy = Literal["none", "agent", "user"]
+"""Who gave the task its name: nobody yet, an agent whose proposal stands until a person says otherwise, a person."""
 MAX_NAME = 200
 
 
@@ -22,6 +24,7 @@ class Task:
     created_by: UserId
     created_at: float
     updated_at: float
+    named_by: NamedBy = "none"
 
 
 @dataclass(frozen=True, slots=True)

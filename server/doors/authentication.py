@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, TypeGuard
+from typing import Final, Literal, TypeGuard
 
 from starlette.datastructures import Headers
 
 from crdt_docs.ids import TaskId, UserId
 from server.domain.access import Principal
 from server.domain.clock import Clock
-from server.domain.credential import LEASE, Token
+from server.domain.credential import LEASE, Token, TokenKind
 from server.domain.errors import Unauthenticated
 from server.domain.login import Login
 from server.domain.user import User
+from server.doors.built_in import BuiltIn
 from server.doors.cookie import Cookies
 from server.store.tickets import Tickets
 from server.store.tokens import Logins, Tokens
@@ -41,12 +42,13 @@ class Keyring:
 
 
 class Authentication:
-    """Turns credentials into principals."""
+    """Turns credentials into principals. ``built_in`` is the way in of the server's own agent, if it has one."""
 
-    def __init__(self, keyring: Keyring, cookies: Cookies, clock: Clock) -> None:
+    def __init__(self, keyring: Keyring, cookies: Cookies, clock: Clock, built_in: BuiltIn | None = None) -> None:
         self._keyring = keyring
         self._cookies = cookies
         self._clock = clock
+        self._built_in = built_in
 
     async def of_request(self, headers: Headers) -> Principal:
         """Who sends this request: the bearer if there is one, else the cookie's. Raises Unauthenticated."""
@@ -122,13 +124,18 @@ class Authentication:
         if ticket.token is None:
             return principal
         token = await self._keyring.tokens.get(ticket.user, ticket.token)
-        if token is None:
+        if token is None or token.kind != "user":
             raise Unauthenticated
         return replace(principal, token=token.id, cap=token.role, expires_at=min(now + LEASE, token.expires_at))
 
     async def _by_bearer(self, secret: str | None) -> Principal:
         now, since = self._clock.now(), self._clock.monotonic()
-        token = await self._keyring.tokens.find(secret, now) if _plausible(secret) else None
+        if not _plausible(secret):
+            raise Unauthenticated
+        host = self._built_in.find(secret, since) if self._built_in is not None else None
+        if host is not None:
+            return host
+        token = await self._keyring.tokens.find(secret, now)
         if token is None:
             raise Unauthenticated
         return _of_token(token, await self._user(token.user), since)
@@ -146,9 +153,12 @@ def chosen(subprotocols: Sequence[str]) -> str | None:
 
 
 def _of_token(token: Token, user: User, since: float) -> Principal:
+    kinds: dict[TokenKind, Literal["user", "agent", "host"]] = {"user": "user", "host": "host", "grant": "agent"}
     return Principal(
         user.id,
-        user.name,
+        user.name if token.agent is None else token.agent_name,
+        kinds[token.kind],
+        token.agent,
         device=token.device,
         token=token.id,
         task=token.task,

@@ -8,13 +8,27 @@ the cache.
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, Literal
 
 from crdt_docs.ids import TaskId, UserId
 from server.domain.access import Principal, Role, effective_role
 from server.domain.errors import Forbidden, NotFound
 from server.store.tasks import Tasks
 
+Door = Literal["anyone", "principal", "member", "grant", "host"]
+"""Who is let in: anyone; people and their scripts; those and agents by a grant; agents alone; their hosts alone."""
+_LET_IN: Final[Mapping[Door, frozenset[str]]] = {
+    "principal": frozenset({"user"}),
+    "member": frozenset({"user", "agent"}),
+    "grant": frozenset({"agent"}),
+    "host": frozenset({"host"}),
+}
+_CLOSED: Final = {
+    "user": "This is for agents and their hosts.",
+    "agent": "This is not for agents.",
+    "host": "A host's bearer reads offers of turns and leases them, and does nothing else.",
+}
 _KEPT: Final = 50_000
 
 
@@ -61,9 +75,15 @@ class Authority:
         return found
 
 
+def require_door(principal: Principal, door: Door) -> None:
+    """Raise Forbidden for whom the door is not for. An agent may do what names it, and nothing that does not."""
+    if door != "anyone" and principal.kind not in _LET_IN[door]:
+        raise Forbidden(_CLOSED[principal.kind])
+
+
 def require_account(principal: Principal) -> None:
     """Raise Forbidden for a bearer that is bound to one task: what concerns the whole account is not its business."""
-    if principal.token is not None and principal.task is not None:
+    if principal.kind != "user" or (principal.token is not None and principal.task is not None):
         raise Forbidden("This bearer is for one task.")
 
 

@@ -72,8 +72,14 @@ class Revocation:
         """End a bearer, its tickets and its connections."""
         if await self._of.tokens.revoke(by.user, token, self._clock.now()) is None:
             raise NotFound
-        await self._live.revoke(lambda who, _: who.token == token, _REVOKED, "this token was revoked")
+        ended = {token, *await self._of.tokens.given_by(token)}
+        await self._live.revoke(lambda who, _: who.token in ended, _REVOKED, "this token was revoked")
         await self._note("token.revoked", by, token)
+
+    async def grant(self, user: UserId, grant: TokenId, why: str) -> None:
+        """End what an agent was given for the user's turn, and its connections; the turn itself has ended already."""
+        await self._of.tokens.revoke(user, grant, self._clock.now())
+        await self._live.revoke(lambda who, _: who.token == grant, _REVOKED, why)
 
     async def device(self, by: Principal, device: DeviceId) -> Device:
         """End a device: its logins, tokens, tickets, sessions and connections."""

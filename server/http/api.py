@@ -24,12 +24,14 @@ from server.http import (
     tasks,
     tickets,
     tokens,
+    turns,
     working_set,
 )
 from server.http.documents import Documents
 from server.http.endpoint import Row, mount
 from server.http.reader import Reader
 from server.http.sightings import Sightings
+from server.http.turns import Desk
 from server.store.nouns import Nouns
 
 
@@ -44,12 +46,15 @@ class Doors:
     cookies: Cookies
 
 
-def table(nouns: Nouns, doors: Doors, documents: Documents, reader: Reader, clock: Clock, version: str) -> list[Row]:
+def table(
+    nouns: Nouns, doors: Doors, documents: Documents, reader: Reader, desk: Desk, clock: Clock, version: str
+) -> list[Row]:
     """Every row of the API."""
     authority, revocation = doors.authority, doors.revocation
     rows = [
         *sessions.routes(nouns.sessions, nouns.devices, reader, authority, revocation, clock),
         *tasks.routes(nouns.tasks, authority, documents, reader, revocation, clock),
+        *turns.routes(desk, nouns.tasks, documents, authority, clock),
         *members.routes(nouns.tasks, nouns.users, nouns.audit, authority, revocation, clock),
         *messages.routes(documents, nouns.sessions, authority, clock),
         *working_set.routes(reader, authority),
@@ -64,8 +69,8 @@ def table(nouns: Nouns, doors: Doors, documents: Documents, reader: Reader, cloc
 
 
 def api(
-    nouns: Nouns, doors: Doors, documents: Documents, reader: Reader, clock: Clock, version: str
+    nouns: Nouns, doors: Doors, documents: Documents, reader: Reader, desk: Desk, clock: Clock, version: str
 ) -> list[BaseRoute]:
     """The API's routes, for the composition root."""
     door = Sightings(doors.authentication, nouns.devices, clock)
-    return mount(table(nouns, doors, documents, reader, clock, version), door)
+    return mount(table(nouns, doors, documents, reader, desk, clock, version), door)

@@ -20,6 +20,7 @@ from starlette.types import Receive, Scope, Send
 from crdt_docs.ids import is_id
 from server.domain.access import Principal
 from server.domain.errors import ClewError, Code, Invalid, NotFound, Unauthenticated
+from server.doors.authority import Door, require_door
 from server.http.body import read_json, read_query
 from server.http.problems import respond
 
@@ -75,7 +76,8 @@ class Endpoint(Generic[In]):
     """A row. ``path`` stands below PREFIX; ``takes`` is read from the query for GET and DELETE, else from the body.
 
     ``gives`` is the model of the answer; None for none (204) or, with ``media``, for a file of those types.
-    ``errors`` are the codes beyond ``unauthenticated`` and ``invalid`` that it may answer.
+    ``errors`` are the codes beyond ``unauthenticated`` and ``invalid`` that it may answer. ``door`` says who is let in:
+    an agent comes no further than where a row names it.
     """
 
     method: Method
@@ -86,7 +88,7 @@ class Endpoint(Generic[In]):
     summary: str
     status: int = 200
     errors: tuple[Code, ...] = ()
-    door: Literal["principal", "anyone"] = "principal"
+    door: Door = "principal"
     media: tuple[str, ...] = ()
 
 
@@ -128,7 +130,10 @@ class _Path:
         if row is None:
             allow = {"Allow": ", ".join(self._rows)}
             return respond(Invalid("This path has no such method."), status=405, headers=allow)
-        asked_by = await self._door.of_request(request.headers) if row.door == "principal" else None
+        asked_by = None
+        if row.door != "anyone":
+            asked_by = await self._door.of_request(request.headers)
+            require_door(asked_by, row.door)
         ids = {name: str(value) for name, value in request.path_params.items()}
         if not all(map(is_id, ids.values())):
             raise NotFound

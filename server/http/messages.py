@@ -63,6 +63,7 @@ def routes(documents: Documents, sessions: Sessions, authority: Authority, clock
             "Say something in a task.",
             201,
             ("forbidden", "not_found", "too_large", "unavailable"),
+            door="member",
         )
     ]
 
@@ -71,6 +72,8 @@ async def session_of(sessions: Sessions, call: Call, named: str | None, now: flo
     """The session that a request names, noted as alive; NotFound unless it is its user's and has not ended."""
     if named is None:
         return None
+    if call.principal.kind != "user":
+        raise NotFound  # what an agent does belongs to a turn, and to no session of whoever asked
     session = await sessions.get(call.principal.user, SessionId(named))
     if session is None or session.ended_at is not None:
         raise NotFound

@@ -114,10 +114,11 @@ def _responses(row: Row, refs: Refs) -> Document:
         good: Document = {"description": "As asked.", "content": {"application/json": {"schema": refs[row.gives]}}}
         told = {str(row.status): good}
     elif row.media:
-        told = {"200": {"description": "The file.", "content": {kind: {} for kind in row.media}}}
+        what = "The stream." if row.media == ("text/event-stream",) else "The file."
+        told = {"200": {"description": what, "content": {kind: {} for kind in row.media}}}
     else:
         told = {"204": {"description": "Done."}}
-    codes: set[Code] = {"invalid", *row.errors, *(("unauthenticated",) if row.door == "principal" else ())}
+    codes: set[Code] = {"invalid", *row.errors, *(("unauthenticated", "forbidden") if row.door != "anyone" else ())}
     problem = {PROBLEM_TYPE: {"schema": refs[ProblemAnswer]}}
     for code in sorted(codes, key=get_args(Code).index):
         told[str(STATUS[code])] = {"description": code, "content": problem}

@@ -12,6 +12,8 @@ from typing import Final
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+EXTENSION: Final = "clew.http"
+"""Under which the application finds this object in the scope, to cut a connection whose reader does not read."""
 HEAD_DEADLINE: Final = 10.0
 """Seconds from a connection's opening, or a request's first byte, to the end of the request's head."""
 HEAD_LIMIT: Final = 64 * 1024
@@ -57,6 +59,8 @@ class HttpProtocol(HttpToolsProtocol):
         authority = _authority(self.url)
         if authority is not None:
             self.headers.append((b"host", authority))
+        extensions: dict[str, object] = self.scope.setdefault("extensions", {})  # type: ignore[assignment]
+        extensions[EXTENSION] = self
         super().on_headers_complete()
 
     def _ends_here(self, data: bytes) -> bool:

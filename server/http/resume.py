@@ -77,5 +77,6 @@ def routes(tasks: Tasks, reader: Reader, authority: Authority) -> list[Row]:
             ResumptionAnswer,
             "Where the task stands, in words and as facts.",
             errors=("not_found", "unavailable"),
+            door="member",
         )
     ]

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
 from server.domain.access import ROLE_NAMES, Role
 from server.domain.clock import iso
-from server.domain.task import MAX_NAME, Status, Task
+from server.domain.task import MAX_NAME, NamedBy, Status, Task
 from server.http.endpoint import Answer, Input
 
 RoleName = Literal["viewer", "commenter", "editor", "owner"]
@@ -38,10 +38,14 @@ class Page(Input):
 
 
 class TaskAnswer(Answer):
-    """A task as one of its members sees it. ``role`` is what whoever asks may do with it."""
+    """A task as one of its members sees it. ``role`` is what whoever asks may do with it.
+
+    ``named_by`` is ``agent`` while a name that an agent proposed stands, and ``none`` before there is any.
+    """
 
     id: str
     name: str
+    named_by: NamedBy
     status: Status
     role: RoleName
     created_at: str
@@ -63,6 +67,7 @@ def task_answer(task: Task, role: Role) -> TaskAnswer:
     return TaskAnswer(
         id=task.id,
         name=task.name,
+        named_by=task.named_by,
         status=task.status,
         role=role_name(role),
         created_at=iso(task.created_at),

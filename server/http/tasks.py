@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -13,7 +13,7 @@ from crdt_docs.updates.compose import Composer
 from server.domain.access import Role
 from server.domain.clock import Clock
 from server.domain.errors import ClewError, Forbidden, NotFound
-from server.domain.task import Status
+from server.domain.task import NamedBy, Status
 from server.doors.authority import Authority, require_account
 from server.doors.revocation import Revocation
 from server.http.documents import Documents
@@ -23,12 +23,14 @@ from server.http.shapes import Name, Page, TaskAnswer, task_answer
 from server.store.tasks import Tasks
 
 UNNAMED = "Untitled task"
+_BY_A_PERSON: Final[NamedBy] = "user"
+_BY_NOBODY: Final[NamedBy] = "none"
 
 
 class TaskNew(Input):
     """A task to begin. Without a name it is called "Untitled task" until somebody names it."""
 
-    name: Name = UNNAMED
+    name: Name | None = None
     goal: Annotated[str, StringConstraints(max_length=10_000)] = ""
 
 
@@ -76,11 +78,12 @@ def routes(
         require_account(who)
         if who.cap < Role.EDITOR:
             raise Forbidden
-        task = await tasks.create(who.user, new.name, clock.now())
+        name, named_by = (new.name, _BY_A_PERSON) if new.name is not None else (UNNAMED, _BY_NOBODY)
+        task = await tasks.create(who.user, name, clock.now(), named_by=named_by)
         document = new_id()
 
         def plant(composer: Composer) -> None:
-            seed(composer, name=new.name, goal=new.goal, document=document)
+            seed(composer, name=name, goal=new.goal, document=document)
 
         try:
             await documents.compose(DocName(task.id), who, plant, fresh=True)
@@ -113,7 +116,7 @@ def routes(
         reader.forget(DocName(task))
 
     return [
-        Endpoint("GET", "/tasks", list_, TaskFilter, TaskList, "The tasks that you are on."),
+        Endpoint("GET", "/tasks", list_, TaskFilter, TaskList, "The tasks that you are on.", door="member"),
         Endpoint(
             "POST",
             "/tasks",
@@ -124,7 +127,7 @@ def routes(
             201,
             ("forbidden", "too_large", "unavailable"),
         ),
-        Endpoint("GET", "/tasks/{id}", show, Nothing, TaskAnswer, "One task.", errors=("not_found",)),
+        Endpoint("GET", "/tasks/{id}", show, Nothing, TaskAnswer, "One task.", errors=("not_found",), door="member"),
         Endpoint(
             "PATCH",
             "/tasks/{id}",

@@ -50,5 +50,6 @@ def routes(reader: Reader, authority: Authority) -> list[Row]:
             WorkingSet,
             "What stands in the task.",
             errors=("not_found", "unavailable"),
+            door="member",
         )
     ]

@@ -137,6 +137,13 @@ class Connection:
         self.expires_at = expires_at
         self.change_role(role)
 
+    def go_on_as(self, principal: Principal, role: Role) -> None:
+        """The same party has shown another credential: from here on this one bounds and names it."""
+        self.principal = principal
+        self.expires_at = principal.expires_at
+        self.renewal_asked = False
+        self.change_role(role)
+
     # -- what the peer says
 
     def receive(self, frame: bytes) -> Awaitable[None] | None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def person(principal: Principal) -> Person:
     """How a principal is shown to others."""
-    return Person(principal.user, principal.name, principal.kind, principal.device)
+    return Person(principal.user, principal.name, "user" if principal.kind == "user" else "agent", principal.device)
 
 
 class Crowd:

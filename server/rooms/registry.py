@@ -6,12 +6,12 @@ Must never let two rooms stand over one document: a slot holds the place before 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Self
 
-from crdt_docs.ids import DocName, Part, TaskId, UserId
+from crdt_docs.ids import DocName, Part, TaskId, TokenId, UserId
 from crdt_docs.updates.compose import Composer
 from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.splice import Spliced
@@ -23,6 +23,7 @@ from server.rooms import compacting, composing, lanes
 from server.rooms.compacting import Offload
 from server.rooms.connection import EMPTY_AWARENESS, Connection, Transport
 from server.rooms.gate import Gate
+from server.rooms.hearing import Heard, KeySet
 from server.rooms.limits import Limits
 from server.rooms.revocations import Matches, Revocations
 from server.rooms.room import Around, Room
@@ -30,14 +31,6 @@ from server.rooms.verdict import Shape
 from server.rooms.writer import Writer
 
 SLICE_ENTRIES = 500
-
-
-class Heard(Protocol):
-    """Who wants to know that a document changed."""
-
-    def __call__(self, name: DocName, seq: int, edited: bool) -> None:
-        """Called on the event loop after each release; must not block."""
-        ...
 
 
 class Read(NamedTuple):
@@ -68,7 +61,6 @@ class Rooms:
         write: lanes.Lane,
         read: lanes.Lane,
         limits: Limits | None = None,
-        heard: Heard | None = None,
         shared: bool = False,
     ) -> None:
         self.limits = limits or Limits()
@@ -79,7 +71,7 @@ class Rooms:
         self._shapes = shapes
         self._write = write
         self._read = read
-        self._heard = heard
+        self._heard: list[Heard] = []
         self._slots: dict[DocName, _Slot] = {}
         self._tasks = asyncio.TaskGroup()
         self._sweeper: asyncio.Task[None] | None = None
@@ -111,6 +103,10 @@ class Rooms:
         await self._tasks.__aexit__(kind, error, trace)
 
     # -- what callers do
+
+    def tell(self, heard: Heard) -> None:
+        """Let somebody know of every release from here on."""
+        self._heard.append(heard)
 
     def live(self) -> list[Room]:
         """The rooms that are loaded."""
@@ -197,6 +193,14 @@ class Rooms:
                     if connection.principal.user == user:
                         connection.change_role(min(role, connection.principal.cap))
         await self.writer.drain()
+
+    def regrant(self, task: TaskId, token: TokenId, role: Role, expires_at: float) -> None:
+        """From its next frame on, a bearer's connections to the task have this role, and live until then."""
+        for room in self.live():
+            if room.name.task == task:
+                for connection in tuple(room.connections):
+                    if connection.principal.token == token:
+                        connection.regrant(role, expires_at)
 
     async def close(self, task: TaskId, code: int, why: str) -> None:
         """Close everyone on a task and forget its rooms; for deletion."""
@@ -302,10 +306,10 @@ class Rooms:
             return parse(update)
         return await self._offload.parse(update)
 
-    def heard(self, room: Room, edited: bool) -> None:
+    def heard(self, room: Room, edited: bool, keys: Sequence[KeySet]) -> None:
         """Something was committed."""
-        if self._heard is not None:
-            self._heard(room.name, room.head, edited)
+        for heard in self._heard:
+            heard(room.name, room.head, edited, keys)
 
     def wants_compaction(self, room: Room) -> None:
         """Compact in the background, unless it failed a moment ago."""

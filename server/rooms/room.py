@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
@@ -35,6 +35,7 @@ from server.rooms.attribution import Attribution
 from server.rooms.connection import Connection
 from server.rooms.crowd import Crowd
 from server.rooms.gate import Gate
+from server.rooms.hearing import KeySet, keys_set
 from server.rooms.limits import Limits
 from server.rooms.parking import Parking
 from server.rooms.verdict import Admit, Kind, Verdict
@@ -61,8 +62,8 @@ class Host(Protocol):
         """The room can't go on; the next join loads it anew from the log."""
         ...
 
-    def heard(self, room: Room, edited: bool) -> None:
-        """Something was committed; ``edited`` if by somebody's hand rather than by a resync."""
+    def heard(self, room: Room, edited: bool, keys: Sequence[KeySet]) -> None:
+        """Something was committed, and set these keys; ``edited`` if by somebody's hand rather than by a resync."""
         ...
 
 
@@ -80,6 +81,7 @@ class Pending(NamedTuple):
 
     entry: Entry
     parsed: Parsed
+    keys: tuple[KeySet, ...] = ()
 
 
 Waiter = Callable[[LogFailed | None], None]
@@ -155,8 +157,9 @@ class Room:
         """Take an admitted update on its way to the log. Raises LogFailed while the server is read-only."""
         self._writer.check()
         entry = self._attribution.admit(self.gate, admit, actor, self.clock.now())
-        self.keyed.update(admit.roots_set())
-        self._pending.append(Pending(entry, admit.parsed))
+        self.keyed.update(roots := tuple(admit.roots_set()))
+        keys = tuple(keys_set(admit.parsed, actor)) if roots else ()
+        self._pending.append(Pending(entry, admit.parsed, keys))
         self._claims.extend(admit.claims)
         self._admitted += 1
         self._writer.kick(self)
@@ -196,12 +199,10 @@ class Room:
         """The next flight for the log."""
         if not self._pending or self._rebasing or self.dead:
             return None
-        flight, self._pending = self._pending, []
-        claims, self._claims = self._claims, []
-        after = self.head
-        self._flight = flight
-        self._flight_claims = claims
-        return Append(self.doc, after, tuple([pending.entry for pending in flight]), tuple(claims))
+        self._flight, self._pending = self._pending, []
+        self._flight_claims, self._claims = self._claims, []
+        entries = tuple([pending.entry for pending in self._flight])
+        return Append(self.doc, self.head, entries, tuple(self._flight_claims))
 
     def moved(self, head: int) -> None:
         """The flight is in the log."""
@@ -212,14 +213,13 @@ class Room:
     def release(self) -> None:
         """Fan out what landed: the same bytes to everyone, its sender included, in the log's order."""
         landed, self._landed = self._landed, []
-        edited = False
         with self._one_release():
-            for entry, parsed in landed:
+            for entry, parsed, _ in landed:
                 self._release(entry.update, parsed)
-                edited = edited or entry.actor.via != "sync"
         self._released += len(landed)
         self._answer_waiters()
-        self._after_release(edited)
+        edited = any(pending.entry.actor.via != "sync" for pending in landed)
+        self._after_release(edited, [key for pending in landed for key in pending.keys])
 
     @contextmanager
     def _one_release(self) -> Iterator[None]:
@@ -248,10 +248,10 @@ class Room:
                 connection.transport.send(frame)
         self._spoke = True
 
-    def _after_release(self, edited: bool) -> None:
+    def _after_release(self, edited: bool, keys: Sequence[KeySet] = ()) -> None:
         for connection in tuple(self.lacking):
             connection.provide()
-        self._host.heard(self, edited)
+        self._host.heard(self, edited, keys)
         if self.tail_size > max(self.limits.compact_tail, self.snapshot_size) and self.since_compaction is None:
             self._host.wants_compaction(self)
         self.heard_of(self.log_head)
@@ -315,14 +315,14 @@ class Room:
         self.gate.restore(parse(self.document.full()))
         self._attribution = Attribution()  # others wrote meanwhile
         self._rebasing = False
-        for entry, parsed in pending:
+        for entry, parsed, keys in pending:
             verdict = self.gate.admit(parsed, entry.actor.principal, "step2" if entry.actor.via == "sync" else "update")
             if not isinstance(verdict, Admit) or verdict.lacking:  # then nobody may be told that it is stored (I2)
                 self.dissolve(CLOSE_RESTART, "the document went on elsewhere")
                 return
             if verdict.update:
                 entry = self._attribution.admit(self.gate, verdict, entry.actor, entry.at)
-                self._pending.append(Pending(entry, verdict.parsed))
+                self._pending.append(Pending(entry, verdict.parsed, keys))
                 self._claims.extend(verdict.claims)
             else:
                 self._released += 1

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from server.store.agents import Agents
 from server.store.audit import Audit
 from server.store.database import Database
 from server.store.devices import Devices
@@ -14,6 +15,7 @@ from server.store.sessions import Sessions
 from server.store.tasks import Tasks
 from server.store.tickets import Tickets
 from server.store.tokens import Links, Logins, Tokens
+from server.store.turns import Turns
 from server.store.users import Users
 
 DATABASE = "clew.db"
@@ -33,6 +35,8 @@ class Nouns:
     links: Links
     tickets: Tickets
     audit: Audit
+    agents: Agents
+    turns: Turns
 
 
 @asynccontextmanager
@@ -50,4 +54,6 @@ async def open_nouns(folder: Path) -> AsyncIterator[Nouns]:
             Links(db),
             Tickets(db),
             Audit(db),
+            Agents(db),
+            Turns(db),
         )

@@ -20,7 +20,8 @@ from server.store.tasks import task_of
 _COLUMNS: Final = "id, user, device, framework, task, started_at, seen_at, ended_at"
 
 _UNFINISHED: Final = """
-SELECT t.id, t.name, t.status, t.created_by, t.created_at, t.updated_at, m.role, w.active_at, w.device, d.name
+SELECT t.id, t.name, t.status, t.created_by, t.created_at, t.updated_at, t.named_by,
+  m.role, w.active_at, w.device, d.name
 FROM members m
 JOIN tasks t ON t.id = m.task
 LEFT JOIN (
@@ -149,7 +150,8 @@ class Sessions:
         """The user's open and paused tasks, the one they last worked on first: what candidates are made of."""
         rows = await self._database.all(_UNFINISHED, user, limit)
         return [
-            Unfinished(task_of(row), Role(row[6]), row[7], DeviceId(row[8]) if row[8] else None, row[9]) for row in rows
+            Unfinished(task_of(row), Role(row[7]), row[8], DeviceId(row[9]) if row[9] else None, row[10])
+            for row in rows
         ]
 
 

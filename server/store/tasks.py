@@ -11,11 +11,11 @@ from typing import Final
 from crdt_docs.ids import TaskId, UserId, new_id
 from server.domain.access import Role
 from server.domain.errors import Conflict, NotFound
-from server.domain.task import Member, Status, Task
+from server.domain.task import Member, NamedBy, Status, Task
 from server.store.database import Database, Row, Transaction
 
-_TASK: Final = "t.id, t.name, t.status, t.created_by, t.created_at, t.updated_at"
-_BARE: Final = "id, name, status, created_by, created_at, updated_at"
+_TASK: Final = "t.id, t.name, t.status, t.created_by, t.created_at, t.updated_at, t.named_by"
+_BARE: Final = "id, name, status, created_by, created_at, updated_at, named_by"
 _MEMBER: Final = "m.task, m.user, u.name, m.role, m.since"
 _LAST_OWNER: Final = "A task keeps at least one owner."
 
@@ -26,12 +26,21 @@ class Tasks:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def create(self, user: UserId, name: str, at: float, task: TaskId | None = None) -> Task:
+    async def create(
+        self, user: UserId, name: str, at: float, task: TaskId | None = None, named_by: NamedBy = "user"
+    ) -> Task:
         """Make an open task that the user owns. Raises Conflict if that id is in use."""
-        made = Task(task or TaskId(new_id()), name, "open", user, at, at)
+        made = Task(task or TaskId(new_id()), name, "open", user, at, at, named_by)
         async with self._database.transaction() as tx:
             await tx.all(
-                f"INSERT INTO tasks ({_BARE}) VALUES (?, ?, ?, ?, ?, ?)", made.id, name, made.status, user, at, at
+                f"INSERT INTO tasks ({_BARE}, heard) VALUES (?, ?, ?, ?, ?, ?, ?, 0)",
+                made.id,
+                name,
+                made.status,
+                user,
+                at,
+                at,
+                named_by,
             )
             await tx.all("INSERT INTO members (task, user, role, since) VALUES (?, ?, ?, ?)", made.id, user, 4, at)
         return made
@@ -43,7 +52,7 @@ class Tasks:
             task,
             user,
         )
-        return (task_of(row), Role(row[6])) if row else None
+        return (task_of(row), Role(row[7])) if row else None
 
     async def role(self, user: UserId, task: TaskId) -> Role | None:
         """What the user may do with the task."""
@@ -63,7 +72,7 @@ class Tasks:
             *(statuses or ()),
             limit,
         )
-        return [(task_of(row), Role(row[6])) for row in rows]
+        return [(task_of(row), Role(row[7])) for row in rows]
 
     async def every(self) -> list[Task]:
         """Every task of the server, the one that last changed first. For the operator; never for a user."""
@@ -90,20 +99,37 @@ class Tasks:
         status: Status | None = None,
         least: Role = Role.EDITOR,
     ) -> tuple[Task, Role] | None:
-        """Change name or status; None as well if the user's role is under ``least``, whatever it was a moment ago."""
+        """Change name or status; None as well if the user's role is under ``least``, whatever it was a moment ago.
+
+        A name so given is a person's, and agents propose no other.
+        """
         rows = await self._database.write(
-            "UPDATE tasks SET name = coalesce(?, name), status = coalesce(?, status), updated_at = max(updated_at, ?)"
-            " WHERE id = ? AND EXISTS (SELECT 1 FROM members m WHERE m.task = tasks.id AND m.user = ? AND m.role >= ?)"
-            f" RETURNING {_BARE}, (SELECT role FROM members m WHERE m.task = tasks.id AND m.user = ?)",
+            "UPDATE tasks SET name = coalesce(?1, name), named_by = CASE WHEN ?1 IS NULL THEN named_by ELSE 'user' END,"
+            " status = coalesce(?2, status), updated_at = max(updated_at, ?3) WHERE id = ?4"
+            " AND EXISTS (SELECT 1 FROM members m WHERE m.task = tasks.id AND m.user = ?5 AND m.role >= ?6)"
+            f" RETURNING {_BARE}, (SELECT role FROM members m WHERE m.task = tasks.id AND m.user = ?5)",
             name,
             status,
             at,
             task,
             user,
             least,
-            user,
         )
-        return (task_of(rows[0]), Role(rows[0][6])) if rows else None
+        return (task_of(rows[0]), Role(rows[0][7])) if rows else None
+
+    async def propose_name(self, task: TaskId, name: str, at: float) -> Task | None:
+        """Let an agent name the task. Raises Conflict if a person has named it; None if there is no such task."""
+        async with self._database.transaction() as tx:
+            rows = await tx.all(
+                "UPDATE tasks SET name = ?, named_by = 'agent', updated_at = max(updated_at, ?)"
+                f" WHERE id = ? AND named_by <> 'user' RETURNING {_BARE}",
+                name,
+                at,
+                task,
+            )
+            if not rows and await tx.one("SELECT 1 FROM tasks WHERE id = ?", task):
+                raise Conflict("A person has named this task.")
+        return task_of(rows[0]) if rows else None
 
     async def touch(self, tasks: Collection[TaskId], at: float) -> None:
         """Note that the tasks' documents changed; never earlier than what is known."""
@@ -180,8 +206,8 @@ async def _read_member(tx: Transaction, task: TaskId, user: UserId) -> Member:
 
 
 def task_of(row: Row) -> Task:
-    """A task from a row that begins with its six columns."""
-    return Task(TaskId(row[0]), row[1], row[2], UserId(row[3]), row[4], row[5])
+    """A task from a row that begins with its seven columns."""
+    return Task(TaskId(row[0]), row[1], row[2], UserId(row[3]), row[4], row[5], row[6])
 
 
 def _member(row: Row) -> Member:

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from crdt_docs.ids import DeviceId, TaskId, TokenId, UserId, new_id
+from crdt_docs.ids import AgentId, DeviceId, TaskId, TokenId, UserId, new_id
 from server.domain.access import Role
-from server.domain.credential import COOKIE_LIFE, LINK_LIFE, Secret, Token, hash_secret, new_secret
+from server.domain.credential import COOKIE_LIFE, LINK_LIFE, Secret, Token, TokenKind, hash_secret, new_secret
 from server.domain.errors import NotFound
 from server.domain.login import Link, Login, LoginId
 from server.store.database import Database, Row
 
-_TOKEN: Final = "id, user, device, task, role, created_at, expires_at, revoked_at"
+_TOKEN: Final = (
+    "id, user, device, task, role, created_at, expires_at, revoked_at, kind, agent,"
+    " (SELECT name FROM agents a WHERE a.id = tokens.agent)"
+)
+_GIVEN: Final = "SELECT given FROM turns WHERE host = ? AND given IS NOT NULL"
 _LOGIN: Final = "id, user, device, created_at, expires_at"
 
 
@@ -33,12 +37,18 @@ class Tokens:
         expires_at: float,
         task: TaskId | None = None,
         device: DeviceId | None = None,
+        agent: AgentId | None = None,
     ) -> tuple[Token, Secret]:
-        """Make a bearer, bounded to the task if one is named. Raises NotFound if the user is not on that task."""
-        token, secret = Token(TokenId(new_id()), user, device, task, role, at, expires_at), new_secret()
+        """Make a bearer, bounded to the task if one is named; with an agent, one by which the agent's host comes in.
+
+        Raises NotFound if the user is not on that task.
+        """
+        kind: TokenKind = "user" if agent is None else "host"
+        token = Token(TokenId(new_id()), user, device, task, role, at, expires_at, kind=kind, agent=agent)
+        secret = new_secret()
         rows = await self._database.write(
-            "INSERT INTO tokens (id, hash, user, device, task, role, created_at, expires_at)"
-            " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8"
+            "INSERT INTO tokens (id, hash, user, device, task, role, created_at, expires_at, kind, agent)"
+            " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10"
             " WHERE (?5 IS NULL OR EXISTS (SELECT 1 FROM members WHERE task = ?5 AND user = ?3))"
             " AND (?4 IS NULL OR EXISTS (SELECT 1 FROM devices WHERE id = ?4 AND user = ?3 AND revoked_at IS NULL))"
             " RETURNING id",
@@ -50,6 +60,8 @@ class Tokens:
             role,
             at,
             expires_at,
+            kind,
+            agent,
         )
         if not rows:
             raise NotFound()
@@ -71,14 +83,18 @@ class Tokens:
         return _token(row) if row else None
 
     async def of_user(self, user: UserId) -> list[Token]:
-        """The user's bearers, alive or not, the latest first."""
+        """The user's bearers, alive or not, the latest first. Not the grants that agents got for their turns."""
         rows = await self._database.all(
-            f"SELECT {_TOKEN} FROM tokens WHERE user = ? ORDER BY created_at DESC, id", user
+            f"SELECT {_TOKEN} FROM tokens WHERE user = ? AND kind <> 'grant' ORDER BY created_at DESC, id", user
         )
         return [_token(row) for row in rows]
 
+    async def given_by(self, host: TokenId) -> list[TokenId]:
+        """The grants that were given by a host's bearer."""
+        return [TokenId(row[0]) for row in await self._database.all(_GIVEN, host)]
+
     async def revoke(self, user: UserId, token: TokenId, at: float) -> Token | None:
-        """End the user's bearer now, and the tickets it asked for. Again is the same as once."""
+        """End the user's bearer now, and what it asked for: tickets, an agent's grants. Again is the same as once."""
         async with self._database.transaction() as tx:
             row = await tx.one(
                 f"UPDATE tokens SET revoked_at = coalesce(revoked_at, ?) WHERE id = ? AND user = ? RETURNING {_TOKEN}",
@@ -86,7 +102,11 @@ class Tokens:
                 token,
                 user,
             )
-            await tx.all("DELETE FROM tickets WHERE token = ? AND user = ?", token, user)
+            if row is not None:
+                await tx.all("DELETE FROM tickets WHERE token = ?", token)
+                await tx.all(
+                    f"UPDATE tokens SET revoked_at = ? WHERE id IN ({_GIVEN}) AND revoked_at IS NULL", at, token
+                )
         return _token(row) if row else None
 
 
@@ -189,7 +209,20 @@ class Links:
 def _token(row: Row) -> Token:
     device = DeviceId(row[2]) if row[2] else None
     task = TaskId(row[3]) if row[3] else None
-    return Token(TokenId(row[0]), UserId(row[1]), device, task, Role(row[4]), row[5], row[6], row[7])
+    agent = AgentId(row[9]) if row[9] else None
+    return Token(
+        TokenId(row[0]),
+        UserId(row[1]),
+        device,
+        task,
+        Role(row[4]),
+        row[5],
+        row[6],
+        row[7],
+        row[8],
+        agent,
+        row[10] or "",
+    )
 
 
 def _login(row: Row) -> Login:

@@ -28,7 +28,7 @@ class Users:
             " ON CONFLICT (name_key) DO NOTHING RETURNING id",
             user.id,
             user.name,
-            _key(user.name),
+            name_key(user.name),
             at,
         )
         if not made:
@@ -46,7 +46,7 @@ class Users:
 
     async def named(self, name: str) -> User | None:
         """The user of that name, however it is cased."""
-        row = await self._database.one(f"SELECT {_COLUMNS} FROM users WHERE name_key = ?", _key(name))
+        row = await self._database.one(f"SELECT {_COLUMNS} FROM users WHERE name_key = ?", name_key(name))
         return _user(row) if row else None
 
     async def all(self) -> list[User]:
@@ -67,7 +67,8 @@ def clean_name(name: str) -> str:
     return clean
 
 
-def _key(name: str) -> str:
+def name_key(name: str) -> str:
+    """The name as it is compared."""
     return unicodedata.normalize("NFKC", name).casefold().strip()
 
 

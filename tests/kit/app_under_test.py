@@ -27,11 +27,13 @@ from crdt_docs.schema import MARKS, NODES, PART_ROOTS
 from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.splice import Spliced
 from crdt_docs.updates.trim import trim
+from server.app import Everywhere
 from server.domain.access import Role
 from server.domain.errors import Unavailable
 from server.domain.likeness import Profile
 from server.doors.authentication import Authentication, Keyring
 from server.doors.authority import Authority
+from server.doors.built_in import BuiltIn
 from server.doors.cookie import Cookies
 from server.doors.links import OneTimeLinks, Threshold
 from server.doors.origin import Hosts, OriginGate
@@ -53,8 +55,11 @@ from server.rooms.verdict import Shape
 from server.store.log import SqliteLog
 from server.store.nouns import Nouns, open_nouns
 from server.sync.endpoint import SyncEndpoint
+from server.sync.entry import Entry
 from server.sync.presences import Presences
 from server.sync.protocol import SocketProtocol
+from server.turns.desk import Desk
+from server.turns.offers import Offers
 
 HOST = "localhost:8484"
 ORIGIN = f"http://{HOST}"
@@ -210,6 +215,8 @@ class AppUnderTest:
     tally: Counter[tuple[str, int]]
     trouble: list[str]
     projections: LateEngine
+    desk: Desk
+    built_in: BuiltIn
 
     @property
     def nobody(self) -> Browser:
@@ -259,26 +266,33 @@ async def app_under_test(folder: Path, static: Path | None = None) -> AsyncItera
         with SqliteLog(folder / "log.db", "process") as log:
             async with Rooms(log, Inline(), clock, SHAPES, write=write, read=read) as rooms:
                 engine = LateEngine(tasks)
-                async with Reader(rooms, engine) as reader:
-                    yield compose(nouns, rooms, engine, reader, clock, static)
+                async with (
+                    Reader(rooms, engine) as reader,
+                    composed(nouns, rooms, engine, reader, clock, static) as app,
+                ):
+                    yield app
             tasks.cancel_scope.cancel()
 
 
-def compose(
+@asynccontextmanager
+async def composed(
     nouns: Nouns, rooms: Rooms, engine: LateEngine, reader: Reader, clock: FakeClock, static: Path | None
-) -> AppUnderTest:
+) -> AsyncIterator[AppUnderTest]:
     """Put the parts together."""
     cookies = Cookies(secure=False)
     keyring = Keyring(nouns.users, nouns.logins, nouns.tokens, nouns.tickets)
-    authentication = Authentication(keyring, cookies, clock)
+    built_in, offers = BuiltIn(), Offers(clock)
+    authentication = Authentication(keyring, cookies, clock, built_in)
     authority = Authority(nouns.tasks)
     revocable = Revocable(
         nouns.devices, nouns.sessions, nouns.tasks, nouns.tokens, nouns.logins, nouns.links, nouns.audit
     )
-    revocation = Revocation(revocable, authority, rooms, clock)
+    revocation = Revocation(revocable, authority, Everywhere(rooms, offers), clock)
     threshold = Threshold(nouns.users, nouns.devices, nouns.links, nouns.logins, nouns.audit)
     doors = Doors(authentication, authority, revocation, OneTimeLinks(threshold, clock), cookies)
-    rows = table(nouns, doors, rooms, reader, clock, "0.1.0")
+    desk = Desk(nouns.turns, offers, rooms, revocation, clock)
+    rooms.tell(desk.hear)
+    rows = table(nouns, doors, rooms, reader, desk, clock, "0.1.0")
     tally: Counter[tuple[str, int]] = Counter()
     trouble: list[str] = []
 
@@ -286,14 +300,17 @@ def compose(
         if trouble:
             raise Unavailable(trouble[0])
 
-    sync = SyncEndpoint(rooms, authentication, authority, Presences(nouns.sessions, clock))
+    sync = SyncEndpoint(Entry(rooms, authentication, authority, Presences(nouns.sessions, clock)))
     routes = [
         *health.routes(check, lambda: {"clew_rooms_open": len(rooms.live())}, tally),
         *mount(rows, Sightings(authentication, nouns.devices, clock)),
         WebSocketRoute("/sync/{name:path}", sync.serve),
         *(web.routes(static) if static else web.routes()),
     ]
-    return AppUnderTest(wrap(routes, tally, Hosts()), rows, nouns, rooms, doors, clock, tally, trouble, engine)
+    async with desk:
+        yield AppUnderTest(
+            wrap(routes, tally, Hosts()), rows, nouns, rooms, doors, clock, tally, trouble, engine, desk, built_in
+        )
 
 
 @asynccontextmanager

@@ -57,7 +57,7 @@ async def test_a_task_is_made_listed_shown_renamed_and_deleted(app: AppUnderTest
     made = await owner.post("/tasks", {"name": "  Acme contract revision ", "goal": "Sign by June"})
     assert made.status == 201
     task = made.json
-    assert set(task) == {"id", "name", "status", "role", "created_at", "updated_at"}
+    assert set(task) == {"id", "name", "named_by", "status", "role", "created_at", "updated_at"}
     assert is_id(task["id"]) and task["name"] == "Acme contract revision"
     assert (task["status"], task["role"]) == ("open", "owner") and task["created_at"].endswith("Z")
     assert (await owner.get("/tasks?status=open")).json == {"tasks": [task]}
