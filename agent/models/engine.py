@@ -1,0 +1,30 @@
+"""A model as it is reached.
+
+Owns what differs between models behind the one interface that pydantic-ai gives them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from pydantic_ai.models import Model
+from pydantic_ai.settings import ModelSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """``native_forms``: it keeps to a JSON schema by itself; else the form is a tool that it must call.
+
+    ``caches``: it can be told where a prompt cache may end. ``tools``: it can be offered some.
+    """
+
+    model: Model
+    settings: ModelSettings
+    native_forms: bool
+    caches: bool = False
+    tools: bool = True
+
+
+Start = Callable[[], Awaitable[Engine]]
+"""Gives the engine for a turn; a local model is started, or started again. Raises Failed."""
