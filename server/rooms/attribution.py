@@ -9,15 +9,24 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
-from crdt_docs.updates.parse import MAP_TYPE, TEXT_TYPE, Id
+from crdt_docs.updates.parse import MAP_TYPE, TEXT_TYPE, Id, Parsed
 from server.domain.log import AUTHOR_HOLDS, Actor, Entry
 from server.rooms.gate import Gate
+from server.rooms.hearing import KeySet
 from server.rooms.verdict import Admit
 
 MOST_CUTS: Final = 1_000
 """Places that one update is noted to have deleted from."""
+
+
+class Pending(NamedTuple):
+    """An admitted update on its way to the log."""
+
+    entry: Entry
+    parsed: Parsed
+    keys: tuple[KeySet, ...] = ()
 
 
 class Attribution:

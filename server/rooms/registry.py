@@ -6,31 +6,28 @@ Must never let two rooms stand over one document: a slot holds the place before 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from types import TracebackType
 from typing import NamedTuple, Self
 
 from crdt_docs.ids import DocName, Part, TaskId, TokenId, UserId
 from crdt_docs.updates.compose import Composer
 from crdt_docs.updates.parse import Parsed, parse
-from crdt_docs.updates.splice import Spliced
 from server.domain.access import Principal, Role, may_write
 from server.domain.clock import Clock
 from server.domain.errors import CLOSE, CLOSE_RESTART, Conflict, Unavailable
-from server.domain.log import DocKey, LogFailed, Opened, Snapshot, UpdateLog
+from server.domain.log import DocKey, LogFailed, Snapshot, UpdateLog
 from server.rooms import compacting, composing, lanes
 from server.rooms.compacting import Offload
 from server.rooms.connection import EMPTY_AWARENESS, Connection, Transport
-from server.rooms.gate import Gate
 from server.rooms.hearing import Heard, KeySet
 from server.rooms.limits import Limits
+from server.rooms.loading import build
 from server.rooms.revocations import Matches, Revocations
 from server.rooms.room import Around, Room
 from server.rooms.verdict import Shape
 from server.rooms.writer import Writer
-
-SLICE_ENTRIES = 500
 
 
 class Read(NamedTuple):
@@ -128,6 +125,12 @@ class Rooms:
         with self._using(name) as slot:
             room = await self._room(slot)
             return Read(room.head, room.generation, room.document.full(), room.quarantined)
+
+    @asynccontextmanager
+    async def room(self, name: DocName) -> AsyncIterator[Room]:
+        """The document's room, which stays for the block."""
+        with self._using(name) as slot:
+            yield await self._room(slot)
 
     async def generation(self, name: DocName) -> int:
         """The document's generation: by which clients name their local copies."""
@@ -258,7 +261,8 @@ class Rooms:
     async def _load(self, name: DocName, slot: _Slot) -> None:
         try:
             opened = await lanes.run(self._read, lambda: self._log.open(name))
-            room = await self._build(name, opened)
+            around = Around(self.writer, self, self._clock, self.limits)
+            room = await build(name, opened, self._shapes[name.part], around)
         except Exception as error:
             if self._slots.get(name) is slot:
                 del self._slots[name]  # the next join tries again; an empty room must never stand for a failed load
@@ -269,27 +273,6 @@ class Rooms:
         slot.room.set_result(room)
         if self._shared:
             self.wants_rebase(room)  # what was appended since the log was read, nobody told us
-
-    async def _build(self, name: DocName, opened: Opened) -> Room:
-        gate = Gate(self._shapes[name.part], opened.claims)
-        document = Spliced()
-        if opened.snapshot is not None:
-            document = Spliced.load(opened.snapshot.update, opened.snapshot.index)
-            if not gate.load(opened.snapshot.state) or gate.state_vector != document.state_vector:
-                gate = Gate(self._shapes[name.part], opened.claims)
-                await _restore(gate, await self.parse(opened.snapshot.update))
-        for at, logged in enumerate(opened.tail):
-            parsed = await self.parse(logged.update)
-            await _restore(gate, parsed)
-            document.add(parsed)
-            if not at % SLICE_ENTRIES:
-                await asyncio.sleep(0)
-        around = Around(self.writer, self, self._clock, self.limits)
-        room = Room(name, opened.doc, opened.generation, gate, document, opened.head, around)
-        room.quarantined = opened.quarantined
-        room.snapshot_size = len(opened.snapshot.update) if opened.snapshot else 0
-        room.tail_size = sum(len(logged.update) for logged in opened.tail)
-        return room
 
     def drop(self, room: Room) -> None:
         """Forget a room that ended; the next join loads it anew."""
@@ -387,11 +370,6 @@ class Rooms:
                 if connection.quiet and not spoke:
                     connection.transport.send(EMPTY_AWARENESS)
                 connection.quiet = True
-
-
-async def _restore(gate: Gate, parsed: Parsed) -> None:
-    for _ in gate.restore_in_slices(parsed):
-        await asyncio.sleep(0)
 
 
 def _loaded(slot: _Slot) -> Room | None:

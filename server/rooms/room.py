@@ -30,8 +30,8 @@ from crdt_docs.updates.vectors import DeleteSet
 from server.domain.access import PrincipalKey
 from server.domain.clock import Clock
 from server.domain.errors import CLOSE, CLOSE_RESTART
-from server.domain.log import Actor, Append, Claim, DocKey, Entry, LogFailed, Logged
-from server.rooms.attribution import Attribution
+from server.domain.log import Actor, Append, Claim, DocKey, LogFailed, Logged
+from server.rooms.attribution import Attribution, Pending
 from server.rooms.connection import Connection
 from server.rooms.crowd import Crowd
 from server.rooms.gate import Gate
@@ -74,14 +74,6 @@ class Around(NamedTuple):
     host: Host
     clock: Clock
     limits: Limits
-
-
-class Pending(NamedTuple):
-    """An admitted update on its way to the log."""
-
-    entry: Entry
-    parsed: Parsed
-    keys: tuple[KeySet, ...] = ()
 
 
 Waiter = Callable[[LogFailed | None], None]
