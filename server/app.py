@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Final
+from typing import Any, Final
 
 import uvicorn
 from starlette.applications import Starlette
@@ -25,6 +25,7 @@ from server.control.mending import Mending
 from server.control.operator import Operator
 from server.control.wire import listen
 from server.domain.access import Role
+from server.domain.agent import BUILT_IN, Agent
 from server.domain.clock import Clock, SystemClock
 from server.domain.errors import ClewError
 from server.doors.authentication import Authentication, Keyring
@@ -55,6 +56,7 @@ from server.sync.entry import Entry
 from server.sync.hocuspocus import HocuspocusEndpoint
 from server.sync.presences import Presences
 from server.sync.protocol import SocketProtocol
+from server.turns.built_in import BuiltInAgent
 from server.turns.desk import Desk
 from server.turns.offers import Offers
 from server.turns.recovery import recover
@@ -82,7 +84,7 @@ class Services:
     doors: Doors
     presences: Presences
     desk: Desk
-    built_in: BuiltIn
+    agent: BuiltInAgent | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +183,7 @@ async def open_services(config: Config, clock: Clock | None = None) -> AsyncIter
         await recover(nouns.turns, log, read, clock)
         desk = await stack.enter_async_context(Desk(nouns.turns, offers, rooms, doors.revocation, clock))
         rooms.tell(desk.hear)
+        agent = await stack.enter_async_context(_built_in(nouns, built_in, desk, clock)) if config.agent else None
         yield Services(
             config,
             clock,
@@ -192,7 +195,7 @@ async def open_services(config: Config, clock: Clock | None = None) -> AsyncIter
             doors,
             presences,
             desk,
-            built_in,
+            agent,
         )
 
 
@@ -223,6 +226,13 @@ def _doors(config: Config, nouns: Nouns, live: Live, built_in: BuiltIn, clock: C
     )
 
 
+def _built_in(nouns: Nouns, door: BuiltIn, desk: Desk, clock: Clock) -> BuiltInAgent:
+    async def register() -> Agent:
+        return await nouns.agents.ensure(None, BUILT_IN, clock.now())
+
+    return BuiltInAgent(register, door, desk.abandon, clock)
+
+
 def application(services: Services) -> Starlette:
     """The ASGI application: API, sockets, health, and the page last."""
     tally: Counter[tuple[str, int]] = Counter()
@@ -250,7 +260,7 @@ def _routes(services: Services, tally: Counter[tuple[str, int]]) -> list[BaseRou
         *api(services.nouns, doors, services.rooms, services.reader, services.desk, services.clock, VERSION),
         WebSocketRoute("/sync/{name:path}", SyncEndpoint(entry).serve),
         WebSocketRoute("/hocuspocus", HocuspocusEndpoint(entry).serve),
-        *health.routes(check, lambda: _gauges(services), tally),
+        *health.routes(check, lambda: _gauges(services), tally, lambda: _notes(services)),
         *web.routes(),
     ]
 
@@ -266,6 +276,25 @@ def _gauges(services: Services) -> Mapping[str, float]:
         "clew_updates_total": writer.updates,
         "clew_read_only": writer.failure is not None,
         "clew_workers_replaced_total": services.engine.replaced,
+        "clew_turns_queued": services.desk.counts["queued"],
+        "clew_turns_running": services.desk.counts["running"],
+        "clew_agent_hosts": len(services.desk.offers),
+        "clew_agent_up": services.agent is not None and services.agent.state == "running",
+        "clew_agent_restarts_total": services.agent.restarts if services.agent is not None else 0,
+    }
+
+
+def _notes(services: Services) -> list[str]:
+    return [f"agent {services.agent.state}"] if services.agent is not None else []
+
+
+def status(services: Services) -> Mapping[str, Any]:
+    """What ``clew doctor`` wants to know of a server that runs."""
+    agent = services.agent
+    return {
+        "agent": {"state": agent.state, "restarts": agent.restarts, "trouble": agent.trouble} if agent else None,
+        "hosts": len(services.desk.offers),
+        "turns": dict(services.desk.counts),
     }
 
 
@@ -297,6 +326,8 @@ async def serve(config: Config, *, ready: Callable[[Serving], None] | None = Non
         def listening(port: int) -> None:
             nonlocal url
             url = local_url(config, port)
+            if services.agent is not None:
+                services.agent.start(agent_url(config, port))
             if ready is not None:
                 ready(Serving(url, services))
 
@@ -309,10 +340,27 @@ def local_url(config: Config, port: int) -> str:
     return f"{'https' if config.tls_cert else 'http'}://localhost:{port}"
 
 
+def agent_url(config: Config, port: int) -> str:
+    """How the built-in agent reaches this server: by loopback if it listens there, under TLS by a name it goes by."""
+    if config.tls_cert is not None:
+        name = next(iter(config.allow_hosts), "localhost").partition(":")[0]
+        return f"https://{name}:{port}"
+    host = "127.0.0.1" if config.host in ("0.0.0.0", "::") else config.host
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
 def operator(services: Services, url: Callable[[], str]) -> Operator:
     """What answers the commands of whoever holds the data folder."""
     mending = Mending(services.config.data / LOG, services.log, services.rooms)
-    return Operator(services.nouns, services.clock, url, services.reader, services.doors.revocation, mending.mend)
+    return Operator(
+        services.nouns,
+        services.clock,
+        url,
+        services.reader,
+        services.doors.revocation,
+        mending.mend,
+        lambda: status(services),
+    )
 
 
 def _uvicorn_config(config: Config, app: Starlette) -> uvicorn.Config:

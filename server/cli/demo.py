@@ -80,7 +80,9 @@ class Site:
 @contextmanager
 def _server(data: Path, port: str) -> Iterator[Site]:
     process = subprocess.Popen(
-        [*CLEW, "serve", "--data", str(data), "--port", port, "--no-browser"], stdout=subprocess.PIPE, text=True
+        [*CLEW, "serve", "--data", str(data), "--port", port, "--no-browser", "--no-agent"],
+        stdout=subprocess.PIPE,
+        text=True,
     )
     try:
         link = _await_link(process)

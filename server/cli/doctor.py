@@ -15,18 +15,23 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
+
+import anyio
 
 import server
 from server.cli.asking import print_json
 from server.cli.flags import Commands, command, settings, with_folder, with_json
 from server.cli.table import print_table
 from server.config import SETTINGS, Config, Loaded, is_local
+from server.control import wire
+from server.domain.errors import ClewError
 from server.store.folder import is_held
 
 PROBES: Final = 20
 OLDEST_SQLITE: Final = (3, 37, 0)
 """The first with STRICT tables; RETURNING is older."""
+ANSWERS_WITHIN: Final = 5.0
 LEAST_FREE: Final = 200_000_000
 
 Mark = Literal["ok", "note", "WRONG"]
@@ -72,6 +77,7 @@ def examine(loaded: Loaded) -> Iterator[Finding]:
     yield from _look_at_network(config)
     yield _look_at_sqlite()
     yield _look_at_page()
+    yield _look_at_agent(config)
     for name in sorted(os.environ):
         if name.startswith("CLEW_") and name not in {s.variable for s in SETTINGS} | {"CLEW_CONFIG"}:
             yield Finding("note", "environment", f"{name} means nothing to Clew")
@@ -137,6 +143,28 @@ def _look_at_page() -> Finding:
     if page.exists():
         return Finding("ok", "page", "the web page is built in")
     return Finding("note", "page", "the web page is not built in; the API and the sockets work without it")
+
+
+def _look_at_agent(config: Config) -> Finding:
+    """How the agent is that a server has started; asked of the server, if there is one."""
+    if not config.data.exists() or not is_held(config.data):
+        return Finding("ok", "agent", "starts with the server" if config.agent else "none of its own")
+    try:
+        said = anyio.run(_ask_status, config.data)
+    except (OSError, TimeoutError, ClewError) as error:
+        return Finding("note", "agent", f"the server does not tell ({error or type(error).__name__})")
+    agent, turns = said["agent"], said["turns"]
+    about = f"{said['hosts']} connected; {turns['running']} turns running, {turns['queued']} queued"
+    if agent is None:
+        return Finding("ok", "agent", f"none of the server's own, {about}")
+    if agent["state"] == "running":
+        return Finding("ok", "agent", f"running, started again {agent['restarts']} times; {about}")
+    return Finding("WRONG", "agent", f"{agent['state']}: {agent['trouble'] or 'just started'}; {about}")
+
+
+async def _ask_status(folder: Path) -> Any:
+    with anyio.fail_after(ANSWERS_WITHIN):
+        return await wire.ask(folder, "status", {})
 
 
 def _nearest(folder: Path) -> Path:

@@ -10,10 +10,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from server.cli import demo, doctor, link, repair, serve, sessions, tasks, token, user, verify, version
+from server.cli import agent, demo, doctor, link, repair, serve, sessions, tasks, token, user, verify, version
 from server.domain.errors import ClewError
 
-COMMANDS = (serve, demo, link, token, user, tasks, sessions, verify, repair, doctor, version)
+COMMANDS = (serve, demo, agent, link, token, user, tasks, sessions, verify, repair, doctor, version)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -73,6 +73,7 @@ class Operator:
         reads: Reads | None = None,
         revokes: Revokes | None = None,
         mends: Mends | None = None,
+        status: Callable[[], Mapping[str, Any]] | None = None,
     ) -> None:
         self._nouns = nouns
         self._clock = clock
@@ -80,6 +81,7 @@ class Operator:
         self._reads = reads
         self._revokes = revokes
         self._mends = mends
+        self._status_of = status
         self._commands: dict[str, Callable[[Arguments], Awaitable[Any]]] = {
             "link": self._link,
             "token.create": self._create_token,
@@ -93,6 +95,7 @@ class Operator:
             "tasks.resume": self._resume_task,
             "sessions.list": self._list_sessions,
             "repair": self._repair,
+            "status": self._status,
         }
 
     async def answer(self, command: str, arguments: Arguments) -> Any:
@@ -116,8 +119,18 @@ class Operator:
         ttl = arguments.get("ttl", 3600)
         if isinstance(ttl, bool) or not isinstance(ttl, int) or not 1 <= ttl <= 366 * DAY:
             raise Invalid("A token lives from one second to a year.")
+        agent = None
+        if arguments.get("agent"):
+            if _role(arguments) < Role.EDITOR:
+                raise Invalid("An agent answers in the task, so its role is editor.")
+            agent = await self._nouns.agents.ensure(user.id, _text(arguments, "agent"), now)
         token, secret = await self._nouns.tokens.issue(
-            user.id, role=_role(arguments), at=now, expires_at=now + ttl, task=task.id if task else None
+            user.id,
+            role=Role.EDITOR if agent else _role(arguments),
+            at=now,
+            expires_at=now + ttl,
+            task=task.id if task else None,
+            agent=agent.id if agent else None,
         )
         await self._note("token.made", now, token.id, user.id)
         return {"id": token.id, "token": secret, "expires_at": iso(token.expires_at)}
@@ -129,6 +142,7 @@ class Operator:
                 {
                     "id": token.id,
                     "task": token.task,
+                    "agent": token.agent_name or None,
                     "role": token.role.name.lower(),
                     "created_at": iso(token.created_at),
                     "expires_at": iso(token.expires_at),
@@ -226,6 +240,9 @@ class Operator:
         told: dict[str, Any] = await mends(DocName(TaskId(task), part))
         await self._note("task.repaired", self._clock.now(), task)
         return told
+
+    async def _status(self, _: Arguments) -> Any:
+        return dict(_given(self._status_of)())
 
     # How
 

@@ -6,7 +6,7 @@ The numbers are in the Prometheus text format, version 0.0.4.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -45,11 +45,19 @@ class Requests:
 _METHODS = frozenset({"GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"})
 
 
-def routes(check: Callable[[], Awaitable[None]], gauges: Gauges, tally: Counter[tuple[str, int]]) -> list[BaseRoute]:
-    """``check`` raises Unavailable while the server cannot do its work, such as storing what it is sent."""
+def routes(
+    check: Callable[[], Awaitable[None]],
+    gauges: Gauges,
+    tally: Counter[tuple[str, int]],
+    notes: Callable[[], Iterable[str]] = tuple,
+) -> list[BaseRoute]:
+    """``check`` raises Unavailable while the server cannot do its work, such as storing what it is sent.
+
+    ``notes`` are lines about what it can do without, told by ``/healthz``.
+    """
 
     async def live(request: Request) -> Response:
-        return PlainTextResponse("ok\n")
+        return PlainTextResponse("".join(f"{line}\n" for line in ("ok", *notes())))
 
     async def ready(request: Request) -> Response:
         try:

@@ -38,10 +38,11 @@ class TokenMade(Answer):
 
 
 class TokenAnswer(Answer):
-    """A bearer without its secret."""
+    """A bearer without its secret. ``agent`` is the name of the agent whose host comes by it, if it is one's."""
 
     id: str
     task: str | None
+    agent: str | None
     role: RoleName
     created_at: str
     expires_at: str
@@ -107,6 +108,7 @@ def _answer(token: Token) -> TokenAnswer:
     return TokenAnswer(
         id=token.id,
         task=token.task,
+        agent=token.agent_name or None,
         role=role_name(Role(token.role)),
         created_at=iso(token.created_at),
         expires_at=iso(token.expires_at),
