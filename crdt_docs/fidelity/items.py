@@ -1,0 +1,168 @@
+"""How far one row of the ledger is told, and which row a value in the summary belongs to.
+
+Owns the weights of words within a ledger. Must never say what follows from it: that is the scoring's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from .ledger import LedgerItem
+from .names import Name, alike
+from .overlap import recall
+from .reading import Passage, Reading, read_item
+from .values import Value, answers, same
+from .words import is_cjk
+
+NEED: Final = 0.5
+"""The share of a row's words that tells it, where nothing else does."""
+NEED_BESIDE: Final = 0.3
+"""The same where a value or a name of the row stands beside them."""
+_NEAR: Final = 24
+"""Characters within which a word is close to a value."""
+_RIVAL: Final = 0.8
+"""What a value's own row must come to, of the nearness of a row that wants another."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the ledger, read, with the weight of each of its words: the fewer rows have it, the more it weighs."""
+
+    item: LedgerItem
+    reading: Reading
+    weights: Mapping[str, float]
+    topic: frozenset[str]
+    names: tuple[Name, ...]
+
+    @cached_property
+    def values(self) -> tuple[Value, ...]:
+        """The values that must be told."""
+        return tuple(value for value in self.reading.values if not value.faint)
+
+    @cached_property
+    def total(self) -> float:
+        """The weight of all its words."""
+        return sum(self.weights.values())
+
+    def has(self, value: Value) -> bool:
+        """Whether the row states the value."""
+        return any(same(value, own) for own in self.reading.values)
+
+    def wants(self, value: Value) -> bool:
+        """Whether the row states another value of the kind instead."""
+        return not self.has(value) and any(own.kind == value.kind for own in self.values)
+
+    def names_one(self, name: Name) -> bool:
+        """Whether the row names the one, in full or in part."""
+        return any(alike(name, own) for own in self.names)
+
+    def likeness(self, roots: frozenset[str]) -> float:
+        """The share of the row's words among the roots."""
+        return recall(self.weights, roots)
+
+    def affinity(self, passage: Passage, at: int) -> float:
+        """How near the row's words stand to a place in a passage."""
+        near = 0.0
+        for word in passage.words:
+            weight = self.weights.get(word.stem) or (0.5 if word.stem in self.topic else 0.0)
+            if weight:
+                near += weight / (1 + abs(word.start - at) / _NEAR)
+        return near
+
+
+def rows(items: Sequence[LedgerItem], spoken: frozenset[str]) -> list[Row]:
+    """The ledger, read. ``spoken`` are names that the conversation has, in lower case."""
+    readings = [read_item(item.text) for item in items]
+    standing = [reading.roots for item, reading in zip(items, readings, strict=True) if item.status != "forgotten"]
+    held = Counter(root for roots in standing for root in roots)
+    return [
+        Row(
+            item,
+            reading,
+            {root: math.log((len(standing) + 2) / (held[root] + 0.5)) for root in reading.roots},
+            read_item(item.topic).roots,
+            _names(reading, spoken),
+        )
+        for item, reading in zip(items, readings, strict=True)
+    ]
+
+
+def _names(reading: Reading, spoken: frozenset[str]) -> tuple[Name, ...]:
+    """The names of a row; a word that only begins it is one if it is a name elsewhere."""
+    return tuple(name for name in reading.names if not name.head or len(name.parts) > 1 or name.parts[0] in spoken)
+
+
+@dataclass(frozen=True)
+class Telling:
+    """The best place at which a row is told: ``share`` is 0 to 1, and the rest is what it is short of."""
+
+    share: float
+    passages: tuple[Passage, ...] = ()
+    words: float = 0.0
+    values: tuple[Value, ...] = ()
+    names: tuple[Name, ...] = ()
+    verbatim: bool = False
+
+
+def tell(row: Row, summary: Reading, others: Sequence[Row]) -> Telling:
+    """Where and how far the summary tells the row: in its own words, in one passage, or in two that follow."""
+    if (words := own_words(row)) and words in summary.text:
+        return Telling(1.0, words=1.0, verbatim=True)
+    best = Telling(0.0, values=row.values, names=row.names)
+    for window in windows(summary.passages):
+        telling = _telling(row, window, others)
+        if (telling.share, telling.words) > (best.share, best.words):
+            best = telling
+    return best
+
+
+def own_words(row: Row) -> str:
+    """The row's text on one line, without the full stop."""
+    return " ".join(row.reading.text.split()).rstrip(" .。;")
+
+
+def windows(passages: Sequence[Passage]) -> Iterable[tuple[Passage, ...]]:
+    """Each passage, and each with the next."""
+    yield from ((passage,) for passage in passages)
+    yield from zip(passages, passages[1:], strict=False)
+
+
+def _telling(row: Row, window: tuple[Passage, ...], others: Sequence[Row]) -> Telling:
+    roots = frozenset().union(*(passage.roots for passage in window))
+    words = row.likeness(roots)
+    missing = tuple(value for value in row.values if not any(is_bound(row, value, p, others) for p in window))
+    named = [name for passage in window for name in passage.names]
+    absent = tuple(name for name in row.names if not _named(name, named, window))
+    marks = len(row.values) + len(row.names)
+    need = NEED_BESIDE if marks else NEED
+    need *= 0.8 if is_cjk(row.reading.text) else 1
+    share = min(words / need, 1.0) if row.total else 1.0
+    share *= (marks - len(missing) - len(absent)) / marks if marks else 1.0
+    return Telling(share, window, words, missing, absent)
+
+
+def _named(name: Name, named: Sequence[Name], window: Sequence[Passage]) -> bool:
+    if any(alike(name, other) for other in named):
+        return True
+    return (
+        is_cjk(name.text)
+        and any(name.text in p.text for p in window)
+        or any(len(name.parts) == 1 and name.parts[0] in p.text.lower() for p in window)
+    )
+
+
+def is_bound(row: Row, wanted: Value, passage: Passage, others: Sequence[Row]) -> bool:
+    """Whether the passage states the value, and of this row rather than of one that wants another."""
+    return any(answers(told, wanted) and belongs(row, told, passage, others) for told in passage.values)
+
+
+def belongs(row: Row, told: Value, passage: Passage, others: Sequence[Row]) -> bool:
+    """Whether no row that wants another value of the kind stands nearer to this one."""
+    own = row.affinity(passage, told.start)
+    rivals = [other for other in others if other.wants(told) and other.item.id != row.item.superseded_by]
+    return all(own >= _RIVAL * other.affinity(passage, told.start) for other in rivals)

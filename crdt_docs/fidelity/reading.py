@@ -1,0 +1,96 @@
+"""A text as the scorer reads it: passages with their words, values and names. Pure, and remembered between calls.
+
+Must never read past the bound it is given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from .cues import denied
+from .names import Name, names
+from .values import Value, values
+from .words import Sentence, Word, normalise, sentences, words
+
+SUMMARY_LIMIT: Final = 8_000
+"""Characters of a summary that are read; a longer one is not checked at all."""
+ITEM_LIMIT: Final = 2_000
+SOURCE_LIMIT: Final = 120_000
+
+
+@dataclass(frozen=True)
+class Passage:
+    """One sentence. Places are counted from its own start."""
+
+    sentence: Sentence
+    words: tuple[Word, ...]
+    values: tuple[Value, ...]
+    names: tuple[Name, ...]
+    roots: frozenset[str]
+    denied: frozenset[str]
+    """The roots that stand denied, by a word before them or by being an opposite."""
+
+    @property
+    def text(self) -> str:
+        """The sentence itself."""
+        return self.sentence.text
+
+    @property
+    def ruled(self) -> str:
+        """The sentence with the heading that rules it."""
+        return f"{self.sentence.label} {self.text}"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """All of a text: its passages, and what they hold together."""
+
+    text: str
+    passages: tuple[Passage, ...]
+    roots: frozenset[str]
+    values: tuple[Value, ...]
+    names: tuple[Name, ...]
+
+
+def read(text: str, limit: int) -> Reading:
+    """The first ``limit`` characters of a text, read."""
+    whole = normalise(text, limit)
+    passages = tuple(_passage(sentence) for sentence in sentences(whole))
+    return Reading(
+        whole,
+        passages,
+        frozenset(root for passage in passages for root in passage.roots),
+        tuple(value for passage in passages for value in passage.values),
+        tuple(name for passage in passages for name in passage.names),
+    )
+
+
+@lru_cache(maxsize=1024)
+def read_item(text: str) -> Reading:
+    """The words of a row of the ledger, or of its topic."""
+    return read(text, ITEM_LIMIT)
+
+
+@lru_cache(maxsize=4)
+def read_source(text: str) -> Reading:
+    """What the summary may draw on."""
+    return read(text, SOURCE_LIMIT)
+
+
+def _passage(sentence: Sentence) -> Passage:
+    text = sentence.text
+    found_values = values(text)
+    inside = [(value.start, value.end) for value in found_values]
+    found = tuple(word for word in words(text) if not any(start <= word.start < end for start, end in inside))
+    spans = denied(text)
+    turned = {word.stem for word in found if word.denied != any(start <= word.start < end for start, end in spans)}
+    return Passage(
+        sentence,
+        found,
+        tuple(found_values),
+        tuple(names(text, found_values)),
+        frozenset(word.stem for word in found),
+        frozenset(turned),
+    )

@@ -1,0 +1,117 @@
+"""The score of a resumption, and whether it may be shown.
+
+Invariants, each with its test:
+- F1 pure, and it raises for no text; a text past the bound is refused, not read.
+- F2 the gate stands apart from the score: what loses a constraint is blocked, however much else it tells.
+- F3 a row told in its own words is told: the template rendered from the ledger always passes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from .case import Case, Fault, fault
+from .claims import invented
+from .ledger import Blocked, Fidelity, LedgerItem, Passed, Severity
+from .reading import SUMMARY_LIMIT, Passage, read
+from .sense import turned
+from .validity import outdated, unsettled
+from .words import CJK
+
+WEIGHT: Final[dict[Severity, float]] = {"critical": 5.0, "important": 3.0, "normal": 1.0}
+ITEMS: Final = 400
+"""Rows that are checked; a longer ledger has no summary."""
+_PENALTY: Final = {"stale": 0.6, "leaked": 0.5, "asserted": 0.7, "negated": 0.6, "blurred": 0.85, "unfinished": 0.8}
+_BROKEN: Final = re.compile(
+    r"(?:[,;:(\[、，；–—-]|\b(?:a|an|the|of|to|for|with|and|or|but|by|in|on|at|from|that|which|is|are|was|will|must|not|as|than|if"
+    r"|whether|because|his|her|their|its|no|dr|mr|ms)|[的在和与将把由被但而因])\s*$",
+    re.IGNORECASE,
+)
+_PIECE: Final = re.compile(rf"[{CJK}]|[^\W{CJK}]+")
+
+
+def score(summary: str, ledger: Sequence[LedgerItem], source: str = "", *, budget_words: int = 120) -> Fidelity:
+    """How faithfully the summary tells the ledger, 0 to 100, and whether it may be shown.
+
+    ``source`` is what it may draw on besides: conversation, documents, the task's name. Rows whose omission blocks are
+    constraints, open questions and next steps of any severity, and whatever else is not ``normal``.
+    """
+    if len(summary) > SUMMARY_LIMIT or len(ledger) > ITEMS:
+        return _refused(fault("unfinished", f"longer than {SUMMARY_LIMIT} characters, or more than {ITEMS} rows"))
+    if not summary.strip():
+        return _refused(fault("unfinished", "there is no text"))
+    case = Case(read(summary, SUMMARY_LIMIT), tuple(ledger), source)
+    share = _share(case)
+    faults = tuple(
+        dict.fromkeys(
+            [*_omitted(case), *unsettled(case), *outdated(case), *turned(case), *invented(case), *_broken(case)]
+        )
+    )
+    blocking = tuple(it.finding for it in faults if it.blocks)
+    points = 100 * share * _penalty(case, faults) * _brevity(case, budget_words)
+    return Fidelity(
+        round(points, 1),
+        round(share, 4),
+        tuple(it.finding for it in faults),
+        Blocked(blocking) if blocking else Passed(),
+    )
+
+
+def _refused(only: Fault) -> Fidelity:
+    return Fidelity(0.0, 0.0, (only.finding,), Blocked((only.finding,)))
+
+
+def _share(case: Case) -> float:
+    total = sum(WEIGHT[row.item.severity] for row in case.standing)
+    told = sum(WEIGHT[row.item.severity] * case.tellings[row.item.id].share for row in case.standing)
+    return told / total if total else 1.0
+
+
+def must_be_told(item: LedgerItem) -> bool:
+    """Whether a summary without the row is none."""
+    return item.severity != "normal" or item.kind in ("constraint", "next_step") or item.status == "open"
+
+
+def _omitted(case: Case) -> Iterator[Fault]:
+    for row in case.standing:
+        telling = case.tellings[row.item.id]
+        if telling.share >= 1 or (0 < telling.share and row.item.kind == "question"):
+            continue
+        missing = [row.reading.text[v.start : v.end] for v in telling.values] or [name.text for name in telling.names]
+        detail = f"not told: {', '.join(missing)}" if missing and telling.share else "not told"
+        yield fault("omitted", detail, row.item.id, blocks=must_be_told(row.item))
+
+
+def _broken(case: Case) -> Iterator[Fault]:
+    passages = case.bare.passages
+    if not passages:
+        yield fault("unfinished", "there are no words")
+    elif _BROKEN.search(case.bare.text.rstrip()[-40:]) or _ends_short(passages):
+        yield fault("unfinished", "the text breaks off")
+
+
+def _ends_short(passages: Sequence[Passage]) -> bool:
+    """Whether the last sentence alone has no full stop, in a text that is no list."""
+    *before, last = passages
+    return bool(before) and not last.sentence.closed and all(passage.sentence.closed for passage in before)
+
+
+def _penalty(case: Case, faults: Sequence[Fault]) -> float:
+    points = 1.0
+    unsupported = 0
+    for it in faults:
+        if it.finding.code == "unsupported":
+            unsupported += 1
+        else:
+            points *= _PENALTY.get(it.finding.code, 1.0)
+    share = min(unsupported / max(len(case.summary.passages), 1), 1.0)
+    return points * (0.5 + 0.5 * (1 - share))
+
+
+def _brevity(case: Case, budget: int) -> float:
+    """1 within the budget, falling to 0.9 at twice that. Two Chinese characters count as a word."""
+    pieces = _PIECE.findall(case.summary.text)
+    words = sum(0.5 if len(piece) == 1 and not piece.isascii() else 1.0 for piece in pieces)
+    return 0.9 + 0.1 * max(0.0, min(1.0, 2 - words / max(budget, 1)))

@@ -1,0 +1,147 @@
+"""What is told as holding and does not, as settled and is open, as open and is settled; and what must not be told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from .case import Case, Fault, fault
+from .claims import segment
+from .cues import is_open, is_past, settles
+from .items import Row
+from .overlap import recall
+from .reading import Passage
+from .values import same
+
+_OWN: Final = 0.6
+"""The share of the words that only a lapsed row has, which tells that row."""
+_LIKE: Final = 0.45
+"""The share of a question's words that makes a passage one about it."""
+
+
+def outdated(case: Case) -> Iterator[Fault]:
+    """Superseded decisions, retired constraints and forgotten facts, by the words that only they have."""
+    for row in [*case.lapsed, *case.forgotten]:
+        own = _own_words(case, row)
+        values = [value for value in row.values if not any(other.has(value) for other in case.standing)]
+        forgotten = row.item.status == "forgotten"
+        for passage in case.bare.passages:
+            if values and not forgotten and not any(same(told, value) for told in passage.values for value in values):
+                continue
+            if own and _tells(case, row, own, passage) and (forgotten or not _all_past(passage, own)):
+                code, detail = (
+                    ("leaked", "what was to be forgotten is told")
+                    if forgotten
+                    else ("stale", "told as holding, and it does not")
+                )
+                yield fault("leaked" if code == "leaked" else "stale", detail, row.item.id)
+                break
+
+
+def _own_words(case: Case, row: Row) -> dict[str, float]:
+    shared = frozenset(root for other in case.standing for root in other.reading.roots)
+    return {root: weight for root, weight in row.weights.items() if root not in shared}
+
+
+def _tells(case: Case, row: Row, own: dict[str, float], passage: Passage) -> bool:
+    if recall(own, passage.roots) < _OWN or row.likeness(passage.roots) < _LIKE:
+        return False
+    if len(own) == 1 and len(row.weights) > 2 and row.likeness(passage.roots) < _OWN:
+        return False
+    return True
+
+
+def _all_past(passage: Passage, own: dict[str, float]) -> bool:
+    if is_past(passage.sentence.label, 0, 0):
+        return True
+    words = [word for word in passage.words if word.stem in own]
+    return any(is_past(passage.text, word.start, word.start + 1) for word in words)
+
+
+def unsettled(case: Case) -> Iterator[Fault]:
+    """Open questions told as answered, and without their point; settled matters told as open."""
+    for row in case.standing:
+        if row.item.kind == "question" and row.item.status == "open":
+            yield from _question(case, row)
+        elif row.item.kind in ("decision", "constraint", "fact") or row.item.status == "answered":
+            yield from _settled(case, row)
+
+
+def _question(case: Case, row: Row) -> Iterator[Fault]:
+    for passage in case.bare.passages:
+        if _is_about(case, row, passage) and _asserts(row, passage):
+            yield fault("asserted", "an open question is told as settled", row.item.id)
+            return
+    telling = case.tellings[row.item.id]
+    if 0 < telling.share < 1:
+        missing = [*(value.amount for value in telling.values), *(name.text for name in telling.names)]
+        yield fault(
+            "blurred",
+            "the question is told without its point: " + (", ".join(filter(None, missing)) or "its words"),
+            row.item.id,
+        )
+
+
+def _is_about(case: Case, row: Row, passage: Passage) -> bool:
+    """Whether the passage is about the row, and more than about any other; its values count as words do."""
+    if row.likeness(passage.roots) < _LIKE and not (
+        row.values and _states(row, passage) and row.likeness(passage.roots) > 0.15
+    ):
+        return False
+    rank = _rank(row, passage)
+    return all(rank >= _rank(other, passage) for other in case.standing if other is not row)
+
+
+def _rank(row: Row, passage: Passage) -> float:
+    return row.likeness(passage.roots) + (0.3 if row.values and _states(row, passage) else 0.0)
+
+
+def _states(row: Row, passage: Passage) -> bool:
+    return any(same(told, value) for told in passage.values for value in row.values)
+
+
+def _asserts(row: Row, passage: Passage) -> bool:
+    if not is_open(passage.ruled):
+        return True
+    if is_open(passage.sentence.label):
+        return False
+    part = _fullest(row, passage)
+    return not is_open(part) and settles(part) and _is_clause(row, part, passage)
+
+
+def _is_clause(row: Row, part: str, passage: Passage) -> bool:
+    """Whether the segment says most of what the passage says of the row, and so stands alone."""
+    at = passage.text.find(part)
+    inside = {word.stem for word in passage.words if at <= word.start < at + len(part)}
+    return row.likeness(frozenset(inside)) >= _LIKE
+
+
+def _fullest(row: Row, passage: Passage) -> str:
+    """The segment of the passage that holds most of the row."""
+    weights: dict[str, float] = {}
+    for word in passage.words:
+        part = segment(passage.text, word.start)
+        weights[part] = weights.get(part, 0.0) + row.weights.get(word.stem, 0.0)
+    return max(weights, key=lambda part: weights[part], default=passage.text)
+
+
+def _settled(case: Case, row: Row) -> Iterator[Fault]:
+    answered = row.item.status == "answered"
+    if not answered and is_open(row.reading.text):
+        return
+    for passage in case.bare.passages:
+        if not _is_about(case, row, passage):
+            continue
+        part = _fullest(row, passage)
+        opened = (
+            is_open(part)
+            or is_open(passage.sentence.label)
+            or (passage.text.endswith("?") and part in passage.text[-len(part) - 2 :])
+        )
+        if opened and not any(other.item.kind == "question" and _is_near(other, passage) for other in case.standing):
+            yield fault("stale" if answered else "blurred", "a settled matter is told as open", row.item.id)
+            return
+
+
+def _is_near(row: Row, passage: Passage) -> bool:
+    return row.item.status == "open" and (row.likeness(passage.roots) >= 0.3 or _states(row, passage))
