@@ -22,6 +22,7 @@ from agent.context import build_brief, missing
 from agent.mind import Mind, Thought
 from agent.pen import Pen, Removed
 from agent.pipe import Begin, Ended, Proposed
+from agent.prose import heal
 from agent.turn import (
     AskQueue,
     Broke,
@@ -35,6 +36,7 @@ from agent.turn import (
     Kept,
     Narrate,
     Propose,
+    Quote,
     Read,
     Report,
     Silent,
@@ -56,6 +58,7 @@ FLUSH_EVERY: Final = 0.05
 """Seconds between two flushes while words stream; the first goes at once."""
 ARRIVES_WITHIN: Final = 5.0
 """Seconds for a message that the server named to arrive. One that doesn't was taken away again."""
+MAX_NAME: Final = 200
 TURN_WITHIN: Final = 600.0
 KEPT_WITHIN: Final = 60.0
 REVOKED: Final = (4401, 4403)
@@ -144,10 +147,12 @@ class Answering:
                     changes, refs = filing.file(proposals, read_contents(self._doc), now_ms())
                     filing.enter(self._doc, changes)
                     self._happen(Entered(tuple(refs)))
+                case Quote(unfiled):
+                    self._happen(Entered(tuple(filing.quote(unfiled, read_contents(self._doc)))))
                 case Propose(name):
-                    self._desk.propose(Proposed(name))
+                    self._desk.propose(Proposed(" ".join(heal(name).split())[:MAX_NAME]))
                 case Narrate(text):
-                    summary.replace(self._doc, text, by=self._mind.name)
+                    summary.replace(self._doc, heal(text), by=self._mind.name)
                 case Report(outcome, covered, why):
                     self._ended = Ended(outcome, covered, why)
                 case _:

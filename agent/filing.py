@@ -14,13 +14,14 @@ from __future__ import annotations
 import unicodedata
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, get_args
 
 from pycrdt import Doc, Map
 
 from agent.context import milliseconds
-from agent.mind import Kind, Proposal
+from agent.mind import Kind, Proposal, Unfiled
+from agent.prose import heal
 from agent.turn import Ref
 from crdt_docs import entries
 from crdt_docs.contents import Contents, Item
@@ -91,8 +92,10 @@ def file(proposals: Sequence[Proposal], contents: Contents, now: int) -> tuple[l
     ledger = _Ledger(contents, now)
     changes: list[Change] = []
     refs: list[Ref] = []
-    for place, proposal in enumerate(proposals):
-        verdict = ledger.judge(proposal) if place < MAX_PROPOSALS else _Not(ledger.quotable(proposal))
+    for place, proposal in enumerate(map(_healed, proposals)):
+        verdict = (
+            ledger.judge(proposal) if place < MAX_PROPOSALS else _Not(ledger.quotable(proposal.source, proposal.quote))
+        )
         ref: Ref | None = None
         match verdict:
             case _Filed(more, key):
@@ -103,6 +106,13 @@ def file(proposals: Sequence[Proposal], contents: Contents, now: int) -> tuple[l
         if ref is not None and ref not in refs:
             refs.append(ref)
     return changes, refs
+
+
+def quote(unfiled: Unfiled, contents: Contents) -> list[Ref]:
+    """What the answer says of words that a mind could not file: nothing if nobody said anything there (F2)."""
+    ledger = _Ledger(contents, 0)
+    found = ledger.quotable(unfiled.source, unfiled.quote)
+    return [] if found is None else [{"unfiled": found[:MAX_QUOTE], "source": unfiled.source}]
 
 
 def enter(doc: Doc[Any], changes: Iterable[Change]) -> None:
@@ -136,10 +146,10 @@ class _Ledger:
 
     def judge(self, proposal: Proposal) -> _Filed | _Not:
         """Whether it can be filed, and as what."""
-        quote = self._verbatim(proposal)
+        quote = self._verbatim(proposal.source, proposal.quote)
         closing = proposal.kind == "next_step" and proposal.supersedes and not proposal.text.strip()
         if quote is None or not (closing or self._sound(proposal)):
-            return _Not(self.quotable(proposal))
+            return _Not(self.quotable(proposal.source, proposal.quote))
         match proposal.kind:
             case "answer":
                 return self._answer(proposal, quote)
@@ -152,17 +162,17 @@ class _Ledger:
             case "constraint":
                 return self._plain(proposal, quote, self._constraints, ("active",))
 
-    def quotable(self, proposal: Proposal) -> str | None:
-        """What to show of a proposal that is not filed: its quote, or all of the message if that is not its quote."""
-        message = self._said.get(proposal.source)
+    def quotable(self, source: str, quote: str) -> str | None:
+        """What to show of what is not filed: its quote, or all of the message if the quote is not in it."""
+        message = self._said.get(source)
         if message is None:
             return None
-        return self._verbatim(proposal) or message["text"].strip() or None
+        return self._verbatim(source, quote) or message["text"].strip() or None
 
-    def _verbatim(self, proposal: Proposal) -> str | None:
+    def _verbatim(self, source: str, quote: str) -> str | None:
         """The quote as it stands in the message, found by its letters; None if it does not stand there (F2)."""
-        message = self._said.get(proposal.source)
-        quote = proposal.quote.strip()
+        message = self._said.get(source)
+        quote = quote.strip()
         if message is None or not quote or len(quote) > MAX_TEXT:
             return None
         if quote in message["text"]:
@@ -254,6 +264,12 @@ class _Ledger:
         said_at = milliseconds(message["at"])
         self._made += 1
         return message["author"] or "", min(self._now if said_at is None else said_at, self._now) + self._made
+
+
+def _healed(proposal: Proposal) -> Proposal:
+    """Without halves of surrogate pairs, which no document can hold."""
+    topic = None if proposal.topic is None else heal(proposal.topic)
+    return replace(proposal, text=heal(proposal.text), topic=topic)
 
 
 def _answers(question: Any) -> Any:

@@ -123,17 +123,22 @@ def _read(line: bytes, allowed: tuple[type[Any], ...]) -> Any:
 def _fits(value: Any, kind: str) -> bool:
     match kind:
         case "str":
-            return isinstance(value, str)
+            return _is_text(value)
         case "bool":
             return isinstance(value, bool)
         case "int":
             return isinstance(value, int) and not isinstance(value, bool)
         case "tuple[str, ...]":
-            return isinstance(value, tuple) and all(isinstance(one, str) for one in value)
+            return isinstance(value, tuple) and all(_is_text(one) for one in value)
         case "Outcome":
             return value in OUTCOMES
         case "Language | None":
             return value is None or value in get_args(Language)
         case "str | None":
-            return value is None or isinstance(value, str)
+            return value is None or _is_text(value)
     raise AssertionError(kind)
+
+
+def _is_text(value: Any) -> bool:
+    """A string that can be written: without halves of surrogate pairs."""
+    return isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value)

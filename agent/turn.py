@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from agent.mind import FellBack, Filed, Named, Narrated, Proposal, Said, Thought, Unfiled
 from agent.pipe import Outcome
+from agent.prose import heal
 
 ROUNDS: Final = 8
 MAX_WHY: Final = 300
@@ -57,7 +58,7 @@ class Thinks:
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """What ``File`` led to."""
+    """What ``File`` or ``Quote`` led to."""
 
     refs: tuple[Ref, ...]
 
@@ -135,6 +136,13 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
+class Quote:
+    """Show what could not be filed, if somebody said it, and say so by ``Entered``."""
+
+    unfiled: Unfiled
+
+
+@dataclass(frozen=True, slots=True)
 class Propose:
     """Propose a name for the task."""
 
@@ -167,7 +175,7 @@ class Report:
     why: str | None = None
 
 
-Wish: TypeAlias = Consult | Write | File | Propose | Narrate | AskQueue | Keep | Report
+Wish: TypeAlias = Consult | Write | File | Quote | Propose | Narrate | AskQueue | Keep | Report
 
 
 def advance(turn: Turn, event: Event) -> tuple[Turn, tuple[Wish, ...]]:
@@ -213,14 +221,14 @@ def _take(turn: Turn, thought: Thought) -> tuple[Turn, tuple[Wish, ...]]:
             return (replace(turn, phase="writing"), (Write(text),)) if text else (turn, ())
         case Filed(proposals):
             return (replace(turn, phase="filing"), (File(proposals),)) if proposals else (turn, ())
-        case Unfiled(quote, source):
-            return replace(turn, refs=_with(turn.refs, ({"unfiled": quote, "source": source},))), ()
+        case Unfiled():
+            return turn, (Quote(thought),)
         case Named(name):
             return turn, (Propose(name),)
         case Narrated(text):
             return turn, (Narrate(text),)
         case FellBack(why):
-            return replace(turn, refs=_with(turn.refs, ({"fell_back": why[:MAX_WHY]},))), ()
+            return replace(turn, refs=_with(turn.refs, ({"fell_back": heal(why)[:MAX_WHY]},))), ()
 
 
 def _finish_round(turn: Turn) -> tuple[Turn, tuple[Wish, ...]]:
@@ -232,6 +240,8 @@ def _cover(turn: Turn) -> Turn:
 
 
 def _go_on(turn: Turn, messages: tuple[str, ...]) -> tuple[Turn, tuple[Wish, ...]]:
+    if turn.asked or turn.round >= ROUNDS:  # nobody asked
+        return turn, ()
     fresh = tuple(dict.fromkeys(one for one in messages if one not in turn.covered))
     if not fresh:
         return turn, (Keep(),)

@@ -118,6 +118,15 @@ class Worker:
         return await anyio.to_thread.run_sync(self._child.wait, abandon_on_cancel=False)
 
 
+class _Stay:
+    """A worker that waits on its task; cancelled when it is lent again."""
+
+    def __init__(self, worker: Worker) -> None:
+        self.worker = worker
+        self.scope = anyio.CancelScope()
+        self.over = anyio.Event()
+
+
 class Workers:
     """Lends workers by task. Made by ``open_workers``.
 
@@ -132,7 +141,7 @@ class Workers:
         self._boot = boot
         self._patience = patience
         self._spare: Worker | None = None
-        self._by_task: dict[str, tuple[Worker, anyio.CancelScope]] = {}
+        self._staying: dict[str, _Stay] = {}
         self._all: set[Worker] = set()
         self._starting = anyio.Lock()
 
@@ -175,13 +184,13 @@ class Workers:
             await self._end(worker)
 
     async def _take(self, task: str) -> Worker:
-        staying = self._by_task.pop(task, None)
-        if staying is not None:
-            worker, stay = staying
-            stay.cancel()
-            if not worker.ended:
-                return worker
-            await self._end(worker)
+        stay = self._staying.get(task)
+        if stay is not None:
+            stay.scope.cancel()
+            await stay.over.wait()
+            if not stay.worker.ended:
+                return stay.worker
+            await self._end(stay.worker)
         async with self._starting:
             spare, self._spare = self._spare, None
             if spare is not None and spare.ended:
@@ -198,14 +207,16 @@ class Workers:
 
     async def _stay(self, task: str, worker: Worker) -> None:
         """Wait for the task's next turn for a while, then let the worker go."""
-        with anyio.CancelScope() as stay:
-            self._by_task[task] = (worker, stay)
-            with anyio.move_on_after(IDLE):
-                try:
+        self._staying[task] = stay = _Stay(worker)
+        try:
+            with stay.scope:
+                with anyio.move_on_after(IDLE):
                     await worker.hear()
-                except WorkerLost:
-                    pass
-            del self._by_task[task]
+        except WorkerLost:
+            pass
+        del self._staying[task]
+        stay.over.set()
+        if not stay.scope.cancel_called:
             await self._end(worker)
 
     async def _end(self, worker: Worker) -> None:
