@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Final
+from typing import Annotated
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -23,14 +23,12 @@ from server.http.shapes import Name, Page, TaskAnswer, task_answer
 from server.store.tasks import Tasks
 
 UNNAMED = "Untitled task"
-_BY_A_PERSON: Final[NamedBy] = "user"
-_BY_NOBODY: Final[NamedBy] = "none"
 
 
 class TaskNew(Input):
     """A task to begin. Without a name it is called "Untitled task" until somebody names it."""
 
-    name: Name | None = None
+    name: Name = UNNAMED
     goal: Annotated[str, StringConstraints(max_length=10_000)] = ""
 
 
@@ -78,12 +76,12 @@ def routes(
         require_account(who)
         if who.cap < Role.EDITOR:
             raise Forbidden
-        name, named_by = (new.name, _BY_A_PERSON) if new.name is not None else (UNNAMED, _BY_NOBODY)
-        task = await tasks.create(who.user, name, clock.now(), named_by=named_by)
+        named_by: NamedBy = "user" if "name" in new.model_fields_set else "none"
+        task = await tasks.create(who.user, new.name, clock.now(), named_by=named_by)
         document = new_id()
 
         def plant(composer: Composer) -> None:
-            seed(composer, name=name, goal=new.goal, document=document)
+            seed(composer, name=new.name, goal=new.goal, document=document)
 
         try:
             await documents.compose(DocName(task.id), who, plant, fresh=True)

@@ -41,6 +41,7 @@ class RunningServer:
     data: Path
     port: int
     options: tuple[str, ...] = ()
+    agent: bool = False
     link: str = ""
     process: subprocess.Popen[str] | None = None
     said: list[str] = field(default_factory=list)
@@ -64,6 +65,8 @@ class RunningServer:
     def start(self) -> Self:
         """Start, and wait until it has printed a link and answers ``/readyz``."""
         command = [*CLEW, "serve", "--port", str(self.port), "--data", str(self.data), "--no-browser", *self.options]
+        if not self.agent:
+            command.append("--no-agent")
         with self.log.open("ab") as errors:
             self.process = subprocess.Popen(
                 command,
@@ -156,9 +159,9 @@ class RunningServer:
 
 
 @contextmanager
-def running_server(data: Path, options: Sequence[str] = ()) -> Iterator[RunningServer]:
-    """Serve that folder on a free port until the block ends."""
-    server = RunningServer(data, free_port(), tuple(options)).start()
+def running_server(data: Path, options: Sequence[str] = (), *, agent: bool = False) -> Iterator[RunningServer]:
+    """Serve that folder on a free port until the block ends; with the built-in agent, if ``agent`` says so."""
+    server = RunningServer(data, free_port(), tuple(options), agent).start()
     try:
         yield server
     finally:

@@ -42,8 +42,8 @@ class Served:
 
 
 @contextmanager
-def serve(folder: Path, *options: str) -> Iterator[Served]:
-    """Serve a data folder, without the agent, until the block ends."""
+def serve(folder: Path, *options: str, agent: bool = False) -> Iterator[Served]:
+    """Serve a data folder, without the built-in agent unless it is asked for, until the block ends."""
     folder.mkdir(parents=True, exist_ok=True)
-    with running_server(folder / "data", ["--no-agent", *options]) as server:
+    with running_server(folder / "data", options, agent=agent) as server:
         yield Served(server, str(server.new_token("owner", "--role", "owner")["token"]))
