@@ -21,6 +21,7 @@ from crdt_docs.ids import TaskId
 from server.domain import reasons
 from server.domain.language import Language
 from server.domain.likeness import EMPTY, Likeness, Message, Profile, stem
+from server.domain.openings import begins_anew
 from server.domain.reasons import Work
 from server.domain.task import Task
 
@@ -40,6 +41,8 @@ NEW: Final = 3.0
 """The evidence that a task needs against "something new" if the message says nothing else ..."""
 UNEXPLAINED, UNEXPLAINED_LONG, LONG = 0.25, 0.7, 30.0
 """... and for each unit of what the message could be evidence for: up to LONG units, and beyond."""
+BEGINNING: Final = 5.0
+"""... and if it begins as a message does that begins something."""
 COPIED: Final = 0.3
 """The evidence of each copied word, beyond that of its terms."""
 GOING_ON: Final = frozenset(
@@ -121,7 +124,8 @@ def _belief(prior: Prior, now: float, like: Likeness, silent: bool) -> float:
 
 def _belief_in_new(message: Message) -> float:
     weight = sum(message.weights.values())
-    return SHARPNESS * (NEW + UNEXPLAINED * min(weight, LONG) + UNEXPLAINED_LONG * max(0.0, weight - LONG))
+    unexplained = UNEXPLAINED * min(weight, LONG) + UNEXPLAINED_LONG * max(0.0, weight - LONG)
+    return SHARPNESS * (NEW + unexplained + BEGINNING * begins_anew(message.text))
 
 
 def _shares(beliefs: Sequence[float]) -> list[float]:

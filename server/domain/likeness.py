@@ -36,6 +36,8 @@ SATURATION, LENGTH_MATTERS, USUAL_LENGTH = 0.9, 0.4, 300.0
 """BM25's k1 and b, and the length in terms of an imagined text."""
 RUN: Final = 8
 """Words, or CJK characters, in a row that are the same only if they were copied, if they are telling at all."""
+CACHED: Final = 64
+"""Characters of a token whose terms are remembered."""
 TELLING: Final = 4
 """Different terms, none of them common, that a copied run must have: phrases that everybody writes do not."""
 
@@ -101,7 +103,7 @@ def terms(text: str) -> Iterator[Term]:
         if _IS_CJK.match(token):
             yield from _pairs(token, start)
         else:
-            for value in _words(token):
+            for value in _words(token) if len(token) <= CACHED else _words.__wrapped__(token):
                 yield Term(value, start, found.end())
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from server.domain.language import Language
@@ -56,7 +57,7 @@ def named(message: Message, like: Likeness) -> list[str]:
     for inside in _phrases(message, like):
         telling = {term.value for term in inside if not is_common(term.value)}
         if telling:
-            phrase = message.text[inside[0].start : inside[-1].end]
+            phrase = _cut(message.text[inside[0].start : inside[-1].end])
             weights.setdefault(phrase, sum(like.matched[term] for term in telling))
     best = sorted(weights, key=lambda phrase: -weights[phrase])[:NAMED]
     return [phrase for phrase in weights if phrase in best]
@@ -80,12 +81,16 @@ def _phrases(message: Message, like: Likeness) -> Iterator[list[Term]]:
 
 def _pasted(message: Message, copied: Sequence[int]) -> str:
     """The beginning of the first copied run."""
-    start, end = message.steps[copied[0]].start, message.steps[copied[0]].end
-    for at, step in enumerate(copied):
-        if step != copied[0] + at or message.steps[step].end - start > QUOTED:
-            return " ".join(message.text[start:end].split()) + "…"
-        end = message.steps[step].end
-    return " ".join(message.text[start:end].split())
+    last = next((at for at, following in pairwise(copied) if following != at + 1), copied[-1])
+    text = message.text[message.steps[copied[0]].start : message.steps[last].end]
+    return _cut(" ".join(text.split()))
+
+
+def _cut(text: str) -> str:
+    """No more than is quoted of one thing, and no half words where there are spaces."""
+    if len(text) <= QUOTED:
+        return text
+    return (text[:QUOTED].rpartition(" ")[0] or text[:QUOTED]) + "…"
 
 
 def worked(work: Work, now: float, language: Language) -> str:

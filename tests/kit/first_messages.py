@@ -41,9 +41,9 @@ def continuations() -> list[First]:
     return [First(one["text"], one["task"], _part(one)) for one in _read("continuations")]
 
 
-def something_new() -> list[First]:
+def something_new(file: Literal["something_new", "same_subject"] = "something_new") -> list[First]:
     """Messages that do not."""
-    return [First(one["text"], None, _part(one)) for one in _read("something_new")]
+    return [First(one["text"], None, _part(one)) for one in _read(file)]
 
 
 def priors() -> list[Prior]:

@@ -59,6 +59,13 @@ def test_something_new_is_taken_for_something_new(part: Part) -> None:
     assert len(wrong) <= 0.05 * len(messages), wrong
 
 
+@pytest.mark.parametrize("part", PARTS)
+def test_something_new_about_the_very_subject_of_a_task_is_mostly_taken_for_new(part: Part) -> None:
+    messages = part_of(something_new("same_subject"), part)
+    wrong = [one.text for one in messages if ask(open_tasks(), one.text).suggestion is not None]
+    assert len(wrong) <= 0.35 * len(messages), wrong
+
+
 def test_with_one_open_task_nothing_else_is_taken_for_it() -> None:
     asked = wrong = 0
     for alone in open_tasks():

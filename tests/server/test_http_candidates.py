@@ -51,7 +51,7 @@ def test_a_pasted_draft_is_known_by_its_words() -> None:
     priors = [prior("Norway", 1), prior("Untitled task", 300, text=f"Preamble. {clause} Governing law is Ireland.")]
     best = ask(priors, clause).candidates[0]
     assert best.task.name == "Untitled task"
-    quoted = "The Supplier shall indemnify the Customer against all losses…"
+    quoted = "The Supplier shall indemnify the Customer against all…"
     assert best.why == f"You pasted text that is in it: “{quoted}”. You worked on it 12 days ago."
 
 
@@ -105,6 +105,13 @@ def test_a_reason_quotes_the_message_and_nothing_else_of_the_task() -> None:
     [candidate] = ask([prior("secret", 1, text)], "who knows about the escrow?").candidates
     assert "“escrow”" in candidate.why
     assert not any(word in candidate.why for word in ("account", "991", "Halloran", "password", "secret"))
+
+
+def test_however_long_the_words_a_reason_is_short() -> None:
+    token, clause = "x1" * 5000, " ".join(f"escrow{number}" for number in range(200))
+    for message in (token, clause, "合同条款" * 2000):
+        [candidate] = ask([prior("a", 1, f"{message} more")], message).candidates
+        assert len(candidate.why) < 300
 
 
 def test_what_was_just_left_is_suggested_to_a_session_that_says_nothing_else() -> None:
@@ -232,7 +239,7 @@ async def test_what_a_task_says_since_it_was_last_read_counts(app: AppUnderTest)
 async def test_a_document_that_hangs_the_engine_delays_one_answer_and_no_more(
     app: AppUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sessions, "READING", 0.3)
+    monkeypatch.setattr(sessions, "READING", 1.0)
     owner = await app.sign_in()
     bad, good = await owner.new_task("Bad"), await owner.new_task("Good")
     await said(owner, bad, "The indemnity cap.")
@@ -250,16 +257,17 @@ async def test_a_document_that_hangs_the_engine_delays_one_answer_and_no_more(
 
     monkeypatch.setattr(app.projections, "profile", hangs)
     await owner.get(f"/tasks/{good}/working-set")  # the engine has started
-    with anyio.fail_after(2):
+    with anyio.fail_after(10):
         begun = await owner.post("/sessions", {"first_message": "escrow wording"})
     assert begun.json["suggestion"] == good, "the others are read meanwhile"
-    with anyio.fail_after(0.25):
+    monkeypatch.setattr(sessions, "READING", 60.0)
+    with anyio.fail_after(10):
         await owner.post("/sessions", {"first_message": "escrow wording"})
     over.set()
-    with anyio.fail_after(2):
+    with anyio.fail_after(10):
         while (await app.rooms.read(DocName(bad))).quarantined is None:  # noqa: ASYNC110 - nothing tells
             await anyio.sleep(0.01)
-    with anyio.fail_after(0.25):
+    with anyio.fail_after(10):
         begun = await owner.post("/sessions", {"first_message": "Bad"})
     assert [one["task"]["name"] for one in begun.json["candidates"]][0] == "Bad", "by its name, as ever"
     assert asked == 1
