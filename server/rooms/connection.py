@@ -46,6 +46,7 @@ class Place(Protocol):
     """The room, as its peers need it."""
 
     name: DocName
+    head: int
     limits: Limits
     lock: asyncio.Lock
     gate: Gate
@@ -108,6 +109,7 @@ class Connection:
         self.alive = True
         self.live = False  # registered for fan-out: only from its Step2 on, or frames would overtake it
         self.quiet = True
+        self.shown = 0  # the last seq that it had been handed when it was last heard of: what its person has seen
         self.parked: StateVector | None = None
         self.parked_since = 0.0
         self._controls: list[bytes] = []
@@ -153,6 +155,8 @@ class Connection:
         if self.expires_at is not None and self.room.clock.now() > self.expires_at:
             self.end(CLOSE["unauthenticated"], "your lease has run out")
             return None
+        if self.live and self.parked is None:
+            self.shown = self.room.head
         limits = self.room.limits
         if len(frame) > limits.frame:
             self.end(CLOSE["too_large"], f"frame over {limits.frame} bytes")
@@ -361,6 +365,11 @@ class Connection:
         if self.alive:
             self.leave()
             self.transport.close(code, why)
+
+    def bid_farewell(self) -> None:
+        """It went on its own accord: what it was handed it has shown."""
+        if self.alive and self.live and self.parked is None:
+            self.shown = self.room.head
 
     def leave(self) -> None:
         """The socket is gone, or about to be."""

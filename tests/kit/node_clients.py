@@ -1,4 +1,4 @@
-"""Stock y-websocket clients in Node, by name. Owns the Node process; what they do is theirs alone."""
+"""Stock y-websocket and Hocuspocus clients in Node, by name. Owns the Node process; what they do is theirs alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class NodeError(Exception):
 
 
 class NodeClients:
-    """``await clients.do("open", "ann", …)``: the ops of ``tests/interop/node/client.mjs``."""
+    """``await clients.do("open", "ann", …)``: the ops of ``client.mjs``, or ``hocuspocus.mjs``, in tests/interop/node."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
@@ -86,12 +86,12 @@ class NodeClients:
 
 
 @asynccontextmanager
-async def node_clients() -> AsyncIterator[NodeClients]:
+async def node_clients(script: str = "client.mjs") -> AsyncIterator[NodeClients]:
     """Node, until the block ends. Skips the test where the clients are not installed, as the oracle does."""
     require_node()
     process = await asyncio.create_subprocess_exec(
         "node",
-        "client.mjs",
+        script,
         cwd=NODE,
         limit=16 * 1024 * 1024,
         stdin=subprocess.PIPE,
