@@ -25,7 +25,9 @@ def add(commands: Commands) -> None:
     create.add_argument(
         "--role", choices=tuple(ROLE_NAMES), default="editor", help="at most this role (default editor)"
     )
-    create.add_argument("--agent", metavar="NAME", help="for `clew agent`: let an agent of that name answer the user")
+    create.add_argument(
+        "--agent", dest="agent_name", metavar="NAME", help="for `clew agent`: let an agent of that name answer the user"
+    )
     create.add_argument("--ttl", default="1h", metavar="TIME", help="how long it lives: 90s, 15m, 1h, 30d (default 1h)")
     create.set_defaults(run=run_create)
     listing = command(actions, "list", "list a user's bearers, without their secrets")
@@ -42,8 +44,8 @@ def add(commands: Commands) -> None:
 def run_create(asked: argparse.Namespace) -> int:
     """Print a new bearer."""
     wanted = {"user": asked.user, "task": asked.task, "role": asked.role, "ttl": read_span(asked.ttl)}
-    if asked.agent is not None:
-        wanted["agent"] = asked.agent
+    if asked.agent_name is not None:
+        wanted["agent"] = asked.agent_name
     made = answer(asked, "token.create", wanted)
     if asked.json:
         print_json(made)
