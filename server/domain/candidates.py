@@ -28,16 +28,16 @@ from server.domain.task import Task
 LIMIT: Final = 3
 JUST_LEFT: Final = 1800.0
 """Seconds for which a task that was left is what a session without a word most likely goes on with."""
-RECENCY: Final = 86400.0
+RECENCY: Final = 3600.0
 """Seconds after which a task weighs half, and after three times as many a quarter."""
-SAME_DEVICE: Final = 1.5
+SAME_DEVICE: Final = 2.0
 SURE: Final = 0.6
 """The share from which on a task is suggested."""
 SHARPNESS: Final = 0.8
 """How many nats of belief a unit of evidence is worth."""
-AGE_MATTERS: Final = 0.5
+AGE_MATTERS: Final = 0.3
 """The power of a task's weight before a word is said that is left once something telling is said."""
-NEW: Final = 3.0
+NEW: Final = 2.5
 """The evidence that a task needs against "something new" if the message says nothing else ..."""
 UNEXPLAINED, UNEXPLAINED_LONG, LONG = 0.25, 0.7, 30.0
 """... and for each unit of what the message could be evidence for: up to LONG units, and beyond."""
@@ -131,7 +131,8 @@ def _belief_in_new(message: Message) -> float:
 def _shares(beliefs: Sequence[float]) -> list[float]:
     most = max(beliefs)
     weights = [math.exp(belief - most) for belief in beliefs]
-    return [weight / sum(weights) for weight in weights]
+    total = sum(weights)
+    return [weight / total for weight in weights]
 
 
 def _just_left(priors: Sequence[Prior], now: float) -> set[TaskId]:

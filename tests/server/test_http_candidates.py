@@ -32,6 +32,11 @@ def test_the_same_device_speaks_for_a_task() -> None:
     assert names([prior("elsewhere", 2), prior("here", 300, here=True)]) == ["elsewhere", "here"]
 
 
+def test_what_was_left_a_moment_ago_on_the_phone_comes_before_what_was_done_here_in_the_morning() -> None:
+    ranking = ask([prior("here", 3, here=True), prior("on the phone", 0.2)], "")
+    assert ranking.candidates[0].task.id == ranking.suggestion == "on the phone"
+
+
 def test_recency_and_device_decide_between_tasks_that_are_equally_like() -> None:
     def two(hours: float, *, here: bool) -> list[Prior]:
         return [prior("first", 20, "about escrow"), prior("second", hours, "about escrow", here=here)]
