@@ -1,0 +1,204 @@
+"""What a message says, in pieces that can be judged one by one.
+
+Owns the cutting: code, quotations and pasted text are blanked, the rest is cut into sentences and those into clauses.
+Must never change a character's place: a clause knows where it stands in the message, and every step is linear in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+BLANK: Final = "▪"
+"""Stands for a character that is not the writer's own word."""
+READ: Final = 20_000
+"""Characters of a message that are read; what people type is shorter, what they paste states nothing."""
+
+_QUOTES: Final = {"“": "”", '"': '"', "「": "」", "『": "』", "«": "»", "„": "“", "‘": "’", "'": "'", "`": "`"}
+_QUOTE_LENGTH: Final = 600
+_CJK: Final = "\u3400-\u4dbf\u4e00-\u9fff"
+_PASTE: Final = re.compile(
+    r"^(?:.{0,60}\b(?:pasting|pasted|forwarding|forwarded|fwd|copying|here's (?:the|their|what)|see below"
+    r"|original message)\b.{0,60}"
+    r"|.{0,30}(?:贴一下|转发|贴过来|粘贴|原文如下|原话|摘自|复制过来).{0,30})[:：][ \t]*$",
+    re.I | re.M,
+)
+_MAIL: Final = re.compile(r"^(?:(?:from|subject|发件人|主题)[:：].*|.{0,80}\bwrote:[ \t]*|-{3,}.{0,60}-{3,}[ \t]*)$", re.I | re.M)
+_CHAT: Final = re.compile(r"^(?:\[?\d{1,2}:\d\d\]?[ \t]*)?(?-i:[A-Z])\w{1,20}:[ \t].{1,400}$", re.M)
+_ABBREVIATED: Final = re.compile(
+    r"(?:\b(?:incl|max|min|approx|e\.g|i\.e|etc|vs|no|nr|dr|mr|mrs|ms|st|fig|sec|art|ca|resp|dept|inc|ltd|corp)"
+    r"|(?<![^\s(])[A-Za-z]|(?:^|\n)\s*\d{1,2})$",
+    re.I,
+)
+_END: Final = re.compile(r"[.!?…]+(?=[\s\"')\]”’]|$)|[.!?]*[。！？；;]+[.!?。！？]*|(?<=[\u4e00-\u9fff])\?|\n+|(?<=[^\s])\s(?=\d{1,2}[、)）])")
+_MARK: Final = re.compile(r"\s*(?:(?:[-*•–·]|\d{1,2}[.)、）]|\(\d\)|（\d）|[a-z]\))(?!\d)\s*|\[[ x]?\]\s*)*", re.I)
+_COLON: Final = re.compile(r"(?<![0-9])[:：](?!//|\d\d\b)|[:：](?=\s)")
+_SUBJECT: Final = (
+    r"(?:we|i|he|she|they|it|there|nobody|no one|everyone|everybody|that's|please|let's|someone|who|whether|what|how)\b"
+)
+_BREAK: Final = re.compile(
+    rf",(?!\d)\s*(?:(?:and|but|so|or|because|since|while|although|and meanwhile|and then)\s)?|[，﹐]\s*"
+    rf"|\s+(?:-{{1,2}}|–|—|->|<-|=>|→|\|)\s+|——|\s?[()（）]\s?"
+    rf"|\s+(?:and|so|while)\s+(?=(?:meanwhile\s+)?{_SUBJECT})|\s+(?:but|because|although|cause|cos|cuz)\s+"
+    rf"|(?<=[{_CJK}])\s+(?=[{_CJK}]{{2}})",
+    re.I,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A clause of a message: its own words at ``start``, and what stands around them.
+
+    ``plain`` is as long as ``text``, with what is quoted blanked. ``label`` is what stood before a colon, ``after``
+    what parted it from the clause before, ``sentence`` counts sentences, ``asked`` says the sentence ends in a question
+    mark.
+    """
+
+    text: str
+    plain: str
+    start: int
+    sentence: int
+    label: str
+    after: str
+    asked: bool
+
+    @property
+    def end(self) -> int:
+        """Where it ends in the message."""
+        return self.start + len(self.text)
+
+
+def is_chinese(text: str) -> bool:
+    """Whether any character of it is Chinese."""
+    return any("\u4e00" <= char <= "\u9fff" or "\u3400" <= char <= "\u4dbf" for char in text)
+
+
+def blank(text: str) -> str:
+    """The same length of text with code, quotations and pasted blocks blanked."""
+    chars = list(text.replace("’", "'").replace("‘", "'") if "“" not in text else text.replace("’", "'"))
+    _blank_fences(text, chars)
+    _blank_lines(text, chars)
+    _blank_quotes("".join(chars), chars)
+    return "".join(chars)
+
+
+def split(text: str) -> list[Clause]:
+    """The clauses of what is read of a message, in their order."""
+    text = text[:READ]
+    plain = blank(text)
+    found: list[Clause] = []
+    carried = ""
+    for number, (start, end, listed) in enumerate(_sentences(plain)):
+        label, body = _label(plain, start, end)
+        if not label and listed:
+            label = carried
+        if not plain[body:end].strip(" \t:："):
+            carried = label
+            continue
+        carried = label if listed and label == carried else ""
+        asked = plain[end : end + 1] in {"?", "？"}
+        found.extend(_clauses(text, plain, body, end, (number, label, asked)))
+    return found
+
+
+def _blank(chars: list[str], start: int, end: int) -> None:
+    for index in range(start, min(end, len(chars))):
+        if chars[index] != "\n":
+            chars[index] = BLANK
+
+
+def _blank_fences(text: str, chars: list[str]) -> None:
+    start = text.find("```")
+    while start >= 0:
+        end = text.find("```", start + 3)
+        end = len(text) if end < 0 else end + 3
+        _blank(chars, start, end)
+        start = text.find("```", end)
+
+
+def _blank_lines(text: str, chars: list[str]) -> None:
+    """Quoted lines, what follows an announcement of a paste, mail below its headers, chat logs."""
+    for cue in (_PASTE, _MAIL):
+        if found := cue.search(text):
+            _blank(chars, found.start() if cue is _MAIL else found.end(), len(text))
+    logged = [found.span() for found in _CHAT.finditer(text)]
+    at = 0
+    for line in text.splitlines(keepends=True):
+        if line.lstrip().startswith((">", "＞")) or (line.startswith(("\t", "    ")) and line.strip()[-1:] in "{};"):
+            _blank(chars, at, at + len(line))
+        at += len(line)
+    if len(logged) >= 2 and len({text[a:b].split(":")[0] for a, b in logged}) >= 2 and text.count("\n") < 2 * len(logged):
+        for a, b in logged:
+            _blank(chars, a, b)
+
+
+def _blank_quotes(text: str, chars: list[str]) -> None:
+    at = 0
+    while at < len(text):
+        closing = _QUOTES.get(text[at])
+        if closing is None or (text[at] == "'" and at and (text[at - 1].isalnum() or text[at - 1] == BLANK)):
+            at += 1
+            continue
+        end = _closing(text, at, closing)
+        if end > at:
+            _blank(chars, at + 1, end)
+        at = end + 1 if end > at else at + 1
+
+
+def _closing(text: str, at: int, closing: str) -> int:
+    stop = at + _QUOTE_LENGTH
+    if closing in "'\"`":
+        newline = text.find("\n", at, stop)
+        stop = newline if newline >= 0 else stop
+    end = text.find(closing, at + 1, stop)
+    while closing == "'" and end >= 0 and text[end + 1 : end + 2].isalnum():
+        end = text.find(closing, end + 1, stop)
+    return end
+
+
+def _sentences(plain: str) -> Iterator[tuple[int, int, bool]]:
+    """Start, end (before its closing mark) and whether it is an item of a list."""
+    start = 0
+    for found in _END.finditer(plain):
+        if found[0] == "." and _ABBREVIATED.search(plain, max(start, found.start() - 12), found.start()):
+            continue
+        if plain[start : found.start()].strip():
+            yield _unmarked(plain, start, found.start())
+        start = found.end()
+    if plain[start:].strip():
+        yield _unmarked(plain, start, len(plain))
+
+
+def _unmarked(plain: str, start: int, end: int) -> tuple[int, int, bool]:
+    mark = _MARK.match(plain, start, end)
+    after = mark.end() if mark else start
+    return (after, end, bool(plain[start:after].strip()))
+
+
+def _label(plain: str, start: int, end: int) -> tuple[str, int]:
+    found = _COLON.search(plain, start, min(end, start + 90))
+    if found is None:
+        return "", start
+    return plain[start : found.start()].strip(), found.end()
+
+
+def _clauses(text: str, plain: str, start: int, end: int, about: tuple[int, str, bool]) -> Iterator[Clause]:
+    number, label, asked = about
+    after = ""
+    for found in _BREAK.finditer(plain, start, end):
+        if clause := _trim(text, plain, start, found.start()):
+            yield Clause(text[clause[0] : clause[1]], plain[clause[0] : clause[1]], clause[0], number, label, after, asked)
+        start, after = found.end(), found[0].strip().lower() or " "
+    if clause := _trim(text, plain, start, end):
+        last = clause[1] + 1 if asked and clause[1] == end else clause[1]
+        yield Clause(text[clause[0] : last], plain[clause[0] : last], clause[0], number, label, after, asked)
+
+
+def _trim(text: str, plain: str, start: int, end: int) -> tuple[int, int] | None:
+    while start < end and (text[start].isspace() or plain[start] in ",;:，；：.。"):
+        start += 1
+    while end > start and (text[end - 1].isspace() or plain[end - 1] in ",;:，；：.。"):
+        end -= 1
+    return (start, end) if start < end else None

@@ -1,0 +1,272 @@
+"""What a message states: constraints, decisions, questions, next steps, and answers to what is open.
+
+Owns the reading of one message by the rules of its language. Must never guess: what looks like a statement and fits no
+rule is handed back as unsure. Pure, and linear in the message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Final
+
+from agent.clerk.answers import Asked, best_question
+from agent.clerk.chinese import CHINESE
+from agent.clerk.english import ENGLISH
+from agent.clerk.rules import Means, Rule, Table
+from agent.clerk.sentences import BLANK, Clause, is_chinese, split
+from agent.mind import Kind
+from crdt_docs.entries import Severity
+
+LONGEST: Final = 400
+"""Characters of a clause that is still judged: what is longer was not typed as a statement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """Something stated at ``start`` of a message, in its words ``quote``; ``answers`` is the id of a question."""
+
+    kind: Kind
+    quote: str
+    start: int
+    severity: Severity = "normal"
+    answers: str | None = None
+    context: str = ""
+
+    @property
+    def end(self) -> int:
+        """Where it ends in the message."""
+        return self.start + len(self.quote)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found in a message: statements, and quotes of what could be one."""
+
+    statements: tuple[Statement, ...]
+    unsure: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Part:
+    """A clause with what it was taken for; ``open`` if an answer may be looked for in it."""
+
+    clause: Clause
+    means: Means
+    open: bool = True
+    severity_from: str = ""
+
+
+def find_statements(text: str, asked: Sequence[Asked] = ()) -> Found:
+    """Everything that a message states, in its order; ``asked`` are the questions that are open."""
+    parts: list[_Part] = []
+    for _, clauses in groupby(split(text), key=lambda clause: clause.sentence):
+        sentence = _joined(list(clauses), text)
+        judged = _judge(sentence, text)
+        if judged is None:
+            return Found((), ())
+        if _retracted(judged):
+            _take_back(parts)
+        parts.extend(judged)
+    found = [statement for part in parts if (statement := _statement(part))]
+    return Found(tuple(_with_answers(text, parts, found, asked)), tuple(p.clause.text for p in parts if p.means == "unsure"))
+
+
+def table_of(text: str) -> Table:
+    """The rules of the language that a text is in."""
+    return CHINESE if is_chinese(text) else ENGLISH
+
+
+def _joined(clauses: list[Clause], text: str) -> list[Clause]:
+    """A question that holds commas is one clause."""
+    if not clauses[-1].asked:
+        return clauses
+    for index, clause in enumerate(clauses):
+        table = table_of(clause.text)
+        bare = _bare(clause, table)
+        if bare and table.interrogative.match(bare.plain):
+            end = clauses[-1].end
+            plain = BLANK.join(c.plain for c in clauses[index:])
+            whole = text[bare.start : end]
+            plain = bare.plain + text[bare.end : end] if len(clauses) > index + 1 else bare.plain
+            return [*clauses[:index], replace(bare, text=whole, plain=plain)]
+    return clauses
+
+
+def _judge(clauses: list[Clause], text: str) -> list[_Part] | None:
+    """What the clauses of one sentence are taken for; None if nothing in the whole message counts."""
+    parts: list[_Part] = []
+    label = _label(clauses[0].label)
+    void = label is not None and label.means == "nothing"
+    for clause in clauses:
+        table = table_of(clause.text)
+        bare = _bare(clause, table)
+        if bare is None:
+            continue
+        if void:
+            parts.append(_Part(bare, "nothing", open=False))
+            continue
+        rule = _rule(bare, table)
+        if rule and rule.means == "nothing" and rule.scope == "message":
+            return None
+        if rule and rule.means == "nothing" and rule.scope == "sentence":
+            void = True
+            parts.append(_Part(bare, "nothing", open=False))
+            continue
+        part = _part(bare, rule, table)
+        _place(parts, part, label, table, text)
+    return parts
+
+
+def _rule(clause: Clause, table: Table) -> Rule | None:
+    plain = clause.plain
+    if len(plain) > LONGEST:
+        return None
+    rule = _first(table.before, plain)
+    if rule is None and (clause.text.endswith(("?", "？")) or not clause.asked):
+        asked = _first(table.asked, plain)
+        if asked:
+            rule = _first(table.unasked, plain) or asked
+    return rule or _first(table.rules, plain)
+
+
+def _part(clause: Clause, rule: Rule | None, table: Table) -> _Part:
+    if rule is None:
+        return _Part(clause, "nothing", open=not clause.text.endswith(("?", "？")))
+    if clause.text.endswith(("?", "？")) and rule.means != "question":
+        return _Part(clause, "nothing", open=False)
+    return _Part(clause, rule.means, open=rule.means not in {"question"})
+
+
+def _place(parts: list[_Part], part: _Part, label: Rule | None, table: Table, text: str) -> None:
+    """Put a clause beside the ones before it in its sentence, or let it belong to the last of them."""
+    before = parts[-1] if parts else None
+    plain = part.clause.plain
+    if table.settles.search(plain) and len(plain) < 40:
+        if before and before.means in {"nothing", "decision", "unsure", "next_step"} and before.open:
+            before.means = "decision"
+            _extend(before, part.clause, text)
+            return
+        parts.append(_Part(part.clause, "nothing", open=False, severity_from="settled"))
+        return
+    if label and label.means != "nothing" and (before is None or label.means in {"decision", "question"}):
+        if part.means in {"nothing", "unsure", "decision", "next_step", "constraint"} or label.means == "question":
+            part.means = label.means
+    elif before and before.severity_from == "settled" and part.means in {"nothing", "unsure", "next_step"}:
+        part.means = "decision"
+    if before and before.means in {"decision", "constraint"} and table.continues.search(plain):
+        if part.means in {"nothing", "unsure", before.means}:
+            _extend(before, part.clause, text)
+            return
+    if before and before.means == part.means == "next_step" and part.clause.after in {",", "，", " "}:
+        _extend(before, part.clause, text)
+        return
+    parts.append(part)
+
+
+def _extend(part: _Part, clause: Clause, text: str) -> None:
+    start, end = part.clause.start, clause.end
+    gap = text[part.clause.end : clause.start]
+    part.clause = replace(part.clause, text=text[start:end], plain=part.clause.plain + gap + clause.plain)
+
+
+def _label(label: str) -> Rule | None:
+    if not label:
+        return None
+    table = table_of(label)
+    return _first(table.labels, label)
+
+
+def _first(rules: tuple[Rule, ...], plain: str) -> Rule | None:
+    for rule in rules:
+        if rule.pattern.search(plain):
+            return rule
+    return None
+
+
+def _bare(clause: Clause, table: Table) -> Clause | None:
+    """The clause without particles before and after it."""
+    start, end = 0, len(clause.plain)
+    if found := table.leading.match(clause.plain):
+        start = found.end()
+    if found := table.trailing.search(clause.plain, start):
+        end = found.start()
+    while start < end and clause.text[start].isspace():
+        start += 1
+    while end > start and (clause.text[end - 1].isspace() or clause.text[end - 1] in ",，"):
+        end -= 1
+    if start >= end:
+        return None
+    return replace(clause, text=clause.text[start:end], plain=clause.plain[start:end], start=clause.start + start)
+
+
+def _retracted(parts: list[_Part]) -> bool:
+    return any(table_of(p.clause.text).retracts.search(p.clause.plain) for p in parts if len(p.clause.plain) <= LONGEST)
+
+
+def _take_back(parts: list[_Part]) -> None:
+    """The message takes back what it said last."""
+    for part in reversed(parts):
+        if part.means != "nothing":
+            part.means, part.open = "nothing", False
+            return
+
+
+def _statement(part: _Part) -> Statement | None:
+    clause = part.clause
+    if part.means in {"nothing", "unsure"}:
+        return None
+    kind: Kind = part.means  # type: ignore[assignment]
+    severity = _severity(clause) if kind == "constraint" else "normal"
+    return Statement(kind, clause.text, clause.start, severity, context=clause.label)
+
+
+def _severity(clause: Clause) -> Severity:
+    table = table_of(clause.text)
+    plain = table.uncritical.sub(" ", clause.plain)
+    if table.normal.search(plain):
+        return "normal"
+    return "critical" if table.critical.search(plain) else "important"
+
+
+def _with_answers(text: str, parts: list[_Part], found: list[Statement], asked: Sequence[Asked]) -> list[Statement]:
+    if not asked:
+        return found
+    out = list(found)
+    index = 0
+    while index < len(parts):
+        part = parts[index]
+        index += 1
+        if not part.open or part.means == "question" or len(part.clause.plain) > LONGEST:
+            continue
+        table = table_of(part.clause.text)
+        clause = _told(part.clause, table)
+        before = " ".join(p.clause.plain for p in parts[max(0, index - 2) : index - 1])
+        question = best_question(clause.text, f"{clause.label} {before}", asked)
+        if question is None:
+            continue
+        if part.means in {"constraint", "next_step"}:
+            out = [s for s in out if s.start != part.clause.start]
+        elif part.means == "decision":
+            clause = part.clause
+        end = clause.end
+        while index < len(parts) and _goes_on(parts[index], clause, table):
+            end = parts[index].clause.end
+            index += 1
+        out.append(Statement("answer", text[clause.start : end], clause.start, answers=question))
+    return sorted(out, key=lambda s: (s.start, s.kind != "decision"))
+
+
+def _told(clause: Clause, table: Table) -> Clause:
+    found = table.reports.match(clause.plain)
+    if found is None or found.end() >= len(clause.plain):
+        return clause
+    at = found.end()
+    return replace(clause, text=clause.text[at:], plain=clause.plain[at:], start=clause.start + at)
+
+
+def _goes_on(part: _Part, clause: Clause, table: Table) -> bool:
+    """Whether a clause tells more of an answer, and not where it is from."""
+    same = part.clause.sentence == clause.sentence and part.means == "nothing" and part.open
+    return same and not table.sources.search(part.clause.plain)
