@@ -23,7 +23,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 from zlib import crc32
 
-from server.domain.common_words import COMMON_PAIRS, COMMON_WORDS, FUNCTION_CHARACTERS, FUNCTION_WORDS
+from server.domain.everyday_words import COMMON_PAIRS, COMMON_WORDS, FUNCTION_CHARACTERS, FUNCTION_WORDS
 
 READ: Final = 100_000
 """Characters of a text that are compared ..."""

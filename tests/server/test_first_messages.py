@@ -9,7 +9,7 @@ import pytest
 from kit.first_messages import First, Part, ask, continuations, prior, priors, something_new, tasks
 
 from server.domain.candidates import LIMIT, Prior
-from server.domain.common_words import COMMON_WORDS
+from server.domain.everyday_words import COMMON_WORDS
 from server.domain.likeness import terms
 
 PARTS: tuple[Part, ...] = ("tuned", "held out")
