@@ -37,14 +37,17 @@ from server.doors.origin import Hosts, OriginGate
 from server.doors.revocation import Live, Matches, Revocable, Revocation
 from server.engine.pool import Engine
 from server.http import health, problems, web
-from server.http.api import Doors, api
+from server.http.api import Doors, Parts, api
 from server.http.headers import Guarded
 from server.http.protocol import HttpProtocol
 from server.http.reader import Reader
+from server.http.resumptions import Resumptions, Sources
+from server.rooms.authors import Authors
 from server.rooms.compacting import Compacted
 from server.rooms.hearing import KeySet
 from server.rooms.lanes import ThreadLane
 from server.rooms.limits import Limits
+from server.rooms.looking import Looking
 from server.rooms.registry import Rooms
 from server.rooms.shapes import FINISH, SHAPES
 from server.store.folder import hold
@@ -80,9 +83,9 @@ class Services:
     nouns: Nouns
     engine: Engine
     rooms: Rooms
-    reader: Reader
     doors: Doors
     presences: Presences
+    parts: Parts
     desk: Desk
     agent: BuiltInAgent | None
 
@@ -178,6 +181,8 @@ async def open_services(config: Config, clock: Clock | None = None) -> AsyncIter
         await stack.enter_async_context(rooms)
         stack.push_async_callback(touches.flush)
         reader = await stack.enter_async_context(Reader(rooms, engine))
+        looking = Looking(rooms, log, read, nouns.looks, clock)
+        resumptions = Resumptions(Sources(reader, looking, Authors(rooms, log, read), nouns.names), clock)
         built_in, offers = BuiltIn(), Offers(clock)
         doors = _doors(config, nouns, Everywhere(rooms, offers), built_in, clock)
         await recover(nouns.turns, log, read, clock)
@@ -191,9 +196,9 @@ async def open_services(config: Config, clock: Clock | None = None) -> AsyncIter
             nouns,
             engine,
             rooms,
-            reader,
             doors,
             presences,
+            Parts(rooms, reader, resumptions, looking, desk),
             desk,
             agent,
         )
@@ -249,7 +254,7 @@ def application(services: Services) -> Starlette:
 
 def _routes(services: Services, tally: Counter[tuple[str, int]]) -> list[BaseRoute]:
     doors = services.doors
-    entry = Entry(services.rooms, doors.authentication, doors.authority, services.presences)
+    entry = Entry(services.rooms, doors.authentication, doors.authority, services.presences, services.parts.looking)
 
     async def check() -> None:
         failure = services.rooms.writer.failure
@@ -257,7 +262,7 @@ def _routes(services: Services, tally: Counter[tuple[str, int]]) -> list[BaseRou
             raise failure
 
     return [
-        *api(services.nouns, doors, services.rooms, services.reader, services.desk, services.clock, VERSION),
+        *api(services.nouns, doors, services.parts, services.clock, VERSION),
         WebSocketRoute("/sync/{name:path}", SyncEndpoint(entry).serve),
         WebSocketRoute("/hocuspocus", HocuspocusEndpoint(entry).serve),
         *health.routes(check, lambda: _gauges(services), tally, lambda: _notes(services)),
@@ -332,7 +337,8 @@ async def serve(config: Config, *, ready: Callable[[Serving], None] | None = Non
                 ready(Serving(url, services))
 
         async with listen(config.data, operator(services, lambda: url).answer):
-            await _Server(_uvicorn_config(config, application(services)), listening, services.desk.offers.close).serve()
+            offers = services.desk.offers
+            await _Server(_uvicorn_config(config, application(services)), listening, offers.close).serve()
 
 
 def local_url(config: Config, port: int) -> str:
@@ -356,7 +362,8 @@ def operator(services: Services, url: Callable[[], str]) -> Operator:
         services.nouns,
         services.clock,
         url,
-        services.reader,
+        services.parts.reader,
+        services.parts.resumptions,
         services.doors.revocation,
         mending.mend,
         lambda: status(services),

@@ -18,7 +18,8 @@ from server.domain.audit import Deed
 from server.domain.clock import Clock, iso
 from server.domain.credential import LINK_LIFE
 from server.domain.errors import Invalid, NotFound, Unavailable
-from server.domain.resumption import resume
+from server.domain.language import LANGUAGES, Language
+from server.domain.resumption import Told
 from server.domain.task import Status, Task
 from server.domain.user import User
 from server.doors.links import OWNER, link_url
@@ -43,6 +44,14 @@ class Reads(Protocol):
 
     async def export(self, name: DocName, kind: FileKind, title: str) -> bytes:
         """The working set as a file."""
+        ...
+
+
+class Resumes(Protocol):
+    """How it is told where a task stands."""
+
+    async def of(self, task: TaskId, called: str, language: Language, who: Principal | None = None) -> Told:
+        """In one paragraph and as facts; without a person nothing is said of changes."""
         ...
 
 
@@ -71,6 +80,7 @@ class Operator:
         clock: Clock,
         url: Callable[[], str],
         reads: Reads | None = None,
+        resumes: Resumes | None = None,
         revokes: Revokes | None = None,
         mends: Mends | None = None,
         status: Callable[[], Mapping[str, Any]] | None = None,
@@ -79,6 +89,7 @@ class Operator:
         self._clock = clock
         self._url = url
         self._reads = reads
+        self._resumes = resumes
         self._revokes = revokes
         self._mends = mends
         self._status_of = status
@@ -198,14 +209,17 @@ class Operator:
 
     async def _resume_task(self, arguments: Arguments) -> Any:
         task = await self._task(arguments)
-        ledger = await _given(self._reads).project(DocName(task.id))
-        resumption = resume(task.name, ledger)
+        language = arguments.get("lang") or "en"
+        if language not in LANGUAGES:
+            raise Invalid(f"A resumption is told in {', '.join(LANGUAGES)}.")
+        told: Told = await _given(self._resumes).of(task.id, task.name, language)
         return {
             "task": _shown_task(task),
-            "text": resumption.text,
-            "facts": asdict(resumption.facts),
-            "covers_seq": ledger["seq"],
-            "checked": resumption.checked,
+            "text": told.resumption.text,
+            "facts": asdict(told.resumption.facts),
+            "covers_seq": told.covers_seq,
+            "checked": told.resumption.checked,
+            "narrative": told.narrative,
         }
 
     async def _list_sessions(self, arguments: Arguments) -> Any:

@@ -24,6 +24,16 @@ class Resumption:
     checked: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A resumption as somebody gets it. ``covers_seq`` is how far it has read, ``looked_at`` Unix seconds."""
+
+    resumption: Resumption
+    covers_seq: int
+    looked_at: float | None = None
+    narrative: str | None = None
+
+
 def resume(
     name: str,
     ledger: Mapping[str, Any],

@@ -14,7 +14,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, Final, Literal, NamedTuple, Self
 
-from crdt_docs.updates.parse import Parsed, Section, Struct
+from crdt_docs.updates.parse import Id, Parsed, Section, Struct
+from crdt_docs.updates.touched import Span
 from server.domain.likeness import Profile, load
 from server.engine.cache import At, ProjectionCache
 from server.engine.failures import EngineFailed, Verdict
@@ -28,6 +29,8 @@ JOBS: Final[dict[LaneName, dict[str, str]]] = {
         "project": "server.engine.projections:project",
         "export": "server.engine.projections:export",
         "profile": "server.engine.projections:profile",
+        "changes": "server.engine.changes:changes",
+        "judge": "server.engine.judging:judge",
     },
     "parse": {"parse": "server.engine.compaction:parse_frame"},
     "compact": {"compact": "server.engine.compaction:compact"},
@@ -47,6 +50,13 @@ class Compacted(NamedTuple):
     update: bytes
     state: bytes
     splice_index: bytes
+
+
+class Changed(NamedTuple):
+    """New places as (path, made, spans), see ``touched.Touch``; and the path of each cut, None where it is unknown."""
+
+    new: list[tuple[tuple[str | None, ...], bool, list[Span]]]
+    lost: list[tuple[str | None, ...] | None]
 
 
 class Engine:
@@ -164,6 +174,14 @@ class Engine:
             return load(await self.run("read", "profile", update))
         except (ValueError, KeyError, TypeError, OverflowError) as error:
             raise EngineFailed(Verdict.CRASHED, "what came back is no profile") from error
+
+    async def changes(self, update: bytes, since: bytes, cuts: Sequence[Id]) -> Changed:
+        """What a whole document has that the state vector ``since`` has not, and where the ``cuts`` are."""
+        return Changed(*marshal.loads(await self.run("read", "changes", update, since, list(cuts))))
+
+    async def judge(self, summary: str, ledger: Sequence[Mapping[str, str]], source: str) -> bool:
+        """Whether a summary may be shown: true to the ledger (fields of ``fidelity.LedgerItem``) and the source."""
+        return bool(await self.run("read", "judge", summary, [dict(item) for item in ledger], source))
 
     async def parse(self, update: bytes) -> Parsed:
         """``crdt_docs.updates.parse.parse``, elsewhere. Raises Malformed and TooLarge as that does."""

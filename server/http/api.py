@@ -30,8 +30,10 @@ from server.http import (
 from server.http.documents import Documents
 from server.http.endpoint import Row, mount
 from server.http.reader import Reader
+from server.http.resumptions import Resumptions
 from server.http.sightings import Sightings
 from server.http.turns import Desk
+from server.rooms.looking import Looking
 from server.store.nouns import Nouns
 
 
@@ -46,19 +48,29 @@ class Doors:
     cookies: Cookies
 
 
-def table(
-    nouns: Nouns, doors: Doors, documents: Documents, reader: Reader, desk: Desk, clock: Clock, version: str
-) -> list[Row]:
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the API shows and moves, besides the nouns."""
+
+    documents: Documents
+    reader: Reader
+    resumptions: Resumptions
+    looking: Looking
+    desk: Desk
+
+
+def table(nouns: Nouns, doors: Doors, parts: Parts, clock: Clock, version: str) -> list[Row]:
     """Every row of the API."""
+    documents, reader, desk, looking = parts.documents, parts.reader, parts.desk, parts.looking
     authority, revocation = doors.authority, doors.revocation
     rows = [
-        *sessions.routes(nouns.sessions, nouns.devices, reader, authority, revocation, clock),
-        *tasks.routes(nouns.tasks, authority, documents, reader, revocation, clock),
+        *sessions.routes(nouns.sessions, nouns.devices, reader, looking, authority, revocation, clock),
+        *tasks.routes(nouns.tasks, authority, documents, reader, looking, revocation, clock),
         *turns.routes(desk, nouns.tasks, documents, authority, clock),
         *members.routes(nouns.tasks, nouns.users, nouns.audit, authority, revocation, clock),
-        *messages.routes(documents, nouns.sessions, authority, clock),
+        *messages.routes(documents, nouns.sessions, looking, authority, clock),
         *working_set.routes(reader, authority),
-        *resume.routes(nouns.tasks, reader, authority),
+        *resume.routes(nouns.tasks, parts.resumptions, authority),
         *export.routes(nouns.tasks, reader, authority),
         *tickets.routes(nouns.tickets, nouns.sessions, documents, authority, clock),
         *tokens.routes(nouns.tokens, nouns.audit, authority, revocation, clock),
@@ -68,9 +80,7 @@ def table(
     return [*rows, *openapi.routes(rows, version)]
 
 
-def api(
-    nouns: Nouns, doors: Doors, documents: Documents, reader: Reader, desk: Desk, clock: Clock, version: str
-) -> list[BaseRoute]:
+def api(nouns: Nouns, doors: Doors, parts: Parts, clock: Clock, version: str) -> list[BaseRoute]:
     """The API's routes, for the composition root."""
     door = Sightings(doors.authentication, nouns.devices, clock)
-    return mount(table(nouns, doors, documents, reader, desk, clock, version), door)
+    return mount(table(nouns, doors, parts, clock, version), door)

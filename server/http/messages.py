@@ -15,6 +15,7 @@ from server.doors.authority import Authority
 from server.http.documents import Documents
 from server.http.endpoint import Answer, Call, Endpoint, Input, Row
 from server.http.shapes import Uuid
+from server.rooms.looking import Looking
 from server.store.sessions import Sessions
 
 
@@ -32,7 +33,7 @@ class MessageAnswer(Answer):
     seq: int
 
 
-def routes(documents: Documents, sessions: Sessions, authority: Authority, clock: Clock) -> list[Row]:
+def routes(documents: Documents, sessions: Sessions, looking: Looking, authority: Authority, clock: Clock) -> list[Row]:
     """The endpoint of messages; to read them, read the working set."""
 
     async def say(call: Call, new: MessageNew) -> MessageAnswer:
@@ -51,7 +52,9 @@ def routes(documents: Documents, sessions: Sessions, authority: Authority, clock
             if session is not None:
                 composer.set(entry, "session", session)
 
-        return MessageAnswer(id=message, seq=await documents.compose(DocName(task), who, write, fresh=True))
+        seq = await documents.compose(DocName(task), who, write, fresh=True)
+        await looking.spoke(who, task)
+        return MessageAnswer(id=message, seq=seq)
 
     return [
         Endpoint(

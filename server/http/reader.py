@@ -6,14 +6,17 @@ Must never hand a quarantined document to the engine again; ``clew repair`` is w
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Literal, Protocol, Self
 
 from crdt_docs.ids import DocName
+from crdt_docs.updates.parse import Id
+from crdt_docs.updates.vectors import StateVector, encode_state_vector
 from server.domain.errors import Unavailable
 from server.domain.likeness import EMPTY, Profile
 from server.engine.failures import EngineFailed
+from server.engine.pool import Changed
 from server.http.documents import Documents, ReadDocument
 from server.http.words import Words
 
@@ -34,6 +37,14 @@ class Projections(Protocol):
 
     async def profile(self, update: bytes) -> Profile:
         """What messages are compared with to tell whether they are about the working set in the update."""
+        ...
+
+    async def changes(self, update: bytes, since: bytes, cuts: Sequence[Id]) -> Changed:
+        """What the update has that the state vector has not, and where the cuts are."""
+        ...
+
+    async def judge(self, summary: str, ledger: Sequence[Mapping[str, Any]], source: str) -> bool:
+        """Whether the summary may be shown."""
         ...
 
     def forget(self, document: Hashable) -> None:
@@ -82,6 +93,15 @@ class Reader:
         except EngineFailed as failed:
             await self._set_aside(name, failed)
             raise
+
+    async def changed(self, name: DocName, since: StateVector, cuts: Sequence[Id]) -> Changed:
+        """What a document has that is not in the state vector, and where things were deleted. Raises Unavailable."""
+        found = await self._readable(name)
+        return await self._projections.changes(found.update, encode_state_vector(since), cuts)
+
+    async def judge(self, summary: str, ledger: Sequence[Mapping[str, Any]], source: str) -> bool:
+        """Whether a summary is true to the ledger. Raises Unavailable."""
+        return await self._projections.judge(summary, ledger, source)
 
     def forget(self, name: DocName) -> None:
         """Drop what is kept of a document that was deleted."""

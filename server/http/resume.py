@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
-from crdt_docs.ids import DocName, TaskId
+from crdt_docs.ids import TaskId
+from server.domain.clock import iso
 from server.domain.errors import NotFound
 from server.domain.language import Language, preferred
-from server.domain.resumption import resume
 from server.doors.authority import Authority
 from server.http.endpoint import Answer, Call, Endpoint, Input, Row
-from server.http.reader import Reader
+from server.http.resumptions import Resumptions
 from server.http.shapes import Item, TaskAnswer, task_answer
 from server.store.tasks import Tasks
 
@@ -39,16 +37,22 @@ class FactsAnswer(Answer):
 
 
 class ResumptionAnswer(Answer):
-    """``checked`` if every one of the facts was found in the text; ``covers_seq`` is how far it has read."""
+    """``checked`` if every fact that the text owes was found in it; ``covers_seq`` is how far it has read.
+
+    ``looked_at`` is when the user had last seen the task, null if never: then nothing is told of changes.
+    ``narrative`` is what an agent wrote about where the task stands, if it is true to the facts.
+    """
 
     task: TaskAnswer
     text: str
     facts: FactsAnswer
     covers_seq: int
     checked: bool
+    looked_at: str | None
+    narrative: str | None
 
 
-def routes(tasks: Tasks, reader: Reader, authority: Authority) -> list[Row]:
+def routes(tasks: Tasks, resumptions: Resumptions, authority: Authority) -> list[Row]:
     """The endpoint of the resumption."""
 
     async def show(call: Call, asked: ResumptionAsked) -> ResumptionAnswer:
@@ -57,15 +61,17 @@ def routes(tasks: Tasks, reader: Reader, authority: Authority) -> list[Row]:
         known = await tasks.get(call.principal.user, task)
         if known is None:
             raise NotFound
-        ledger = await reader.project(DocName(task))
         language = asked.lang or preferred(call.request.headers.get("accept-language"))
-        resumption = resume(known[0].name, ledger, language)
+        told = await resumptions.of(task, known[0].name, language, call.principal)
+        facts = told.resumption.facts
         return ResumptionAnswer(
             task=task_answer(known[0], role),
-            text=resumption.text,
-            facts=FactsAnswer.model_validate(asdict(resumption.facts)),
-            covers_seq=ledger["seq"],
-            checked=resumption.checked,
+            text=told.resumption.text,
+            facts=FactsAnswer.model_validate({field: getattr(facts, field) for field in FactsAnswer.model_fields}),
+            covers_seq=told.covers_seq,
+            checked=told.resumption.checked,
+            looked_at=iso(told.looked_at) if told.looked_at is not None else None,
+            narrative=told.narrative,
         )
 
     return [

@@ -24,6 +24,7 @@ from server.http.endpoint import Answer, Call, Endpoint, Input, Nothing, Row
 from server.http.reader import Reader
 from server.http.shapes import Name, Page, Uuid
 from server.http.words import Wanted
+from server.rooms.looking import Looking
 from server.store.devices import Devices
 from server.store.sessions import Sessions
 
@@ -107,7 +108,13 @@ class SessionList(Answer):
 
 
 def routes(
-    sessions: Sessions, devices: Devices, reader: Reader, authority: Authority, revocation: Revocation, clock: Clock
+    sessions: Sessions,
+    devices: Devices,
+    reader: Reader,
+    looking: Looking,
+    authority: Authority,
+    revocation: Revocation,
+    clock: Clock,
 ) -> list[Row]:
     """The endpoints of sessions."""
 
@@ -145,6 +152,8 @@ def routes(
     async def end(call: Call, _: Nothing) -> None:
         session = await _mine(sessions, call)
         await revocation.session(call.principal, session.id)
+        if session.task is not None and session.device == call.principal.device:
+            await looking.spoke(call.principal, session.task)
 
     return [
         Endpoint("POST", "/sessions", start, SessionNew, SessionBegun, "Start a session.", 201, ("not_found",)),

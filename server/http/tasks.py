@@ -20,6 +20,7 @@ from server.http.documents import Documents
 from server.http.endpoint import Answer, Call, Endpoint, Input, Nothing, Row
 from server.http.reader import Reader
 from server.http.shapes import Name, Page, TaskAnswer, task_answer
+from server.rooms.looking import Looking
 from server.store.tasks import Tasks
 
 UNNAMED = "Untitled task"
@@ -58,7 +59,13 @@ class TaskList(Answer):
 
 
 def routes(
-    tasks: Tasks, authority: Authority, documents: Documents, reader: Reader, revocation: Revocation, clock: Clock
+    tasks: Tasks,
+    authority: Authority,
+    documents: Documents,
+    reader: Reader,
+    looking: Looking,
+    revocation: Revocation,
+    clock: Clock,
 ) -> list[Row]:
     """The endpoints of tasks."""
 
@@ -88,6 +95,7 @@ def routes(
         except ClewError:
             await tasks.delete(who.user, task.id)  # a task without its document would never get one
             raise
+        await looking.spoke(who, task.id)
         return task_answer(task, min(Role.OWNER, who.cap))
 
     async def show(call: Call, _: Nothing) -> TaskAnswer:

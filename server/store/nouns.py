@@ -11,6 +11,8 @@ from server.store.agents import Agents
 from server.store.audit import Audit
 from server.store.database import Database
 from server.store.devices import Devices
+from server.store.looks import Looks
+from server.store.names import Names
 from server.store.sessions import Sessions
 from server.store.tasks import Tasks
 from server.store.tickets import Tickets
@@ -37,6 +39,8 @@ class Nouns:
     audit: Audit
     agents: Agents
     turns: Turns
+    looks: Looks
+    names: Names
 
 
 @asynccontextmanager
@@ -56,4 +60,6 @@ async def open_nouns(folder: Path) -> AsyncIterator[Nouns]:
             Audit(db),
             Agents(db),
             Turns(db),
+            Looks(db),
+            Names(db),
         )

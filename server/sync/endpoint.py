@@ -19,6 +19,8 @@ from server.sync.entry import Entry
 from server.sync.transport import SocketTransport
 
 SUBPROTOCOL = "clew.v1"
+FAREWELLS = (1000, 1001)
+"""Close codes of a peer that is done, or whose page is left (RFC 6455 section 7.4.1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,8 @@ async def _listen(socket: WebSocket, connection: Connection) -> None:
         except (WebSocketDisconnect, RuntimeError):
             return
         if message["type"] != "websocket.receive":
+            if message.get("code") in FAREWELLS:
+                connection.bid_farewell()
             return
         frame = message.get("bytes")
         if frame is None:

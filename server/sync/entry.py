@@ -57,6 +57,18 @@ class Presences(Protocol):
         ...
 
 
+class Looking(Protocol):
+    """Keeps what people have seen."""
+
+    async def arrives(self, who: Principal, name: DocName) -> None:
+        """Somebody is about to come in."""
+        ...
+
+    async def left(self, connection: Connection) -> None:
+        """A connection is over."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """The way into the rooms."""
@@ -65,6 +77,7 @@ class Entry:
     doors: Doors
     authority: Authority
     presences: Presences
+    looking: Looking
 
     async def enter(self, name: DocName, principal: Principal, transport: Transport) -> Connection:
         """Join the document's room. Raises a ClewError if it may not be, or can't just now."""
@@ -77,6 +90,7 @@ class Entry:
             raise
 
     async def _join(self, name: DocName, principal: Principal, role: Role, transport: Transport) -> Connection:
+        await self.looking.arrives(principal, name)
         connection = await self.rooms.join(name, principal, role, transport)
         try:
             connection.role = await self.authority.role(principal, name.task)  # it may have changed on the way here
@@ -88,6 +102,7 @@ class Entry:
     async def leave(self, connection: Connection) -> None:
         """The peer is gone."""
         connection.leave()
+        await self.looking.left(connection)
         await self.presences.depart(connection.principal, connection.room.name.task)
 
     def renewal(self, connection: Connection) -> Callable[[str], Awaitable[None]]:

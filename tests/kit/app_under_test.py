@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Hashable, Mapping
+from collections.abc import AsyncIterator, Hashable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message
 
 from crdt_docs.ids import Part, TaskId, UserId
 from crdt_docs.schema import MARKS, NODES, PART_ROOTS
-from crdt_docs.updates.parse import Parsed, parse
+from crdt_docs.updates.parse import Id, Parsed, parse
 from crdt_docs.updates.splice import Spliced
 from crdt_docs.updates.trim import trim
 from server.app import Everywhere
@@ -38,18 +38,21 @@ from server.doors.cookie import Cookies
 from server.doors.links import OneTimeLinks, Threshold
 from server.doors.origin import Hosts, OriginGate
 from server.doors.revocation import Revocable, Revocation
-from server.engine.pool import Engine
+from server.engine.pool import Changed, Engine
 from server.http import health, web
-from server.http.api import Doors, table
+from server.http.api import Doors, Parts, table
 from server.http.endpoint import PREFIX, Row, mount
 from server.http.headers import Guarded
 from server.http.problems import crashed
 from server.http.protocol import HttpProtocol
 from server.http.reader import Reader
+from server.http.resumptions import Resumptions, Sources
 from server.http.sightings import Sightings
+from server.rooms.authors import Authors
 from server.rooms.compacting import Compacted
 from server.rooms.gate import Gate
 from server.rooms.lanes import ThreadLane
+from server.rooms.looking import Looking
 from server.rooms.registry import Rooms
 from server.rooms.verdict import Shape
 from server.store.log import SqliteLog
@@ -94,6 +97,12 @@ class LateEngine:
 
     async def export(self, update: bytes, kind: Literal["md", "docx"], title: str) -> bytes:
         return await (await self._started()).export(update, kind, title)
+
+    async def changes(self, update: bytes, since: bytes, cuts: Sequence[Id]) -> Changed:
+        return await (await self._started()).changes(update, since, cuts)
+
+    async def judge(self, summary: str, ledger: Sequence[Mapping[str, Any]], source: str) -> bool:
+        return await (await self._started()).judge(summary, ledger, source)
 
     async def profile(self, update: bytes) -> Profile:
         return await (await self._started()).profile(update)
@@ -266,9 +275,13 @@ async def app_under_test(folder: Path, static: Path | None = None) -> AsyncItera
         with SqliteLog(folder / "log.db", "process") as log:
             async with Rooms(log, Inline(), clock, SHAPES, write=write, read=read) as rooms:
                 engine = LateEngine(tasks)
+                looking = Looking(rooms, log, read, nouns.looks, clock)
+                authors = Authors(rooms, log, read)
                 async with (
                     Reader(rooms, engine) as reader,
-                    composed(nouns, rooms, engine, reader, clock, static) as app,
+                    composed(
+                        nouns, rooms, engine, Sources(reader, looking, authors, nouns.names), clock, static
+                    ) as app,
                 ):
                     yield app
             tasks.cancel_scope.cancel()
@@ -276,7 +289,7 @@ async def app_under_test(folder: Path, static: Path | None = None) -> AsyncItera
 
 @asynccontextmanager
 async def composed(
-    nouns: Nouns, rooms: Rooms, engine: LateEngine, reader: Reader, clock: FakeClock, static: Path | None
+    nouns: Nouns, rooms: Rooms, engine: LateEngine, sources: Sources, clock: FakeClock, static: Path | None
 ) -> AsyncIterator[AppUnderTest]:
     """Put the parts together."""
     cookies = Cookies(secure=False)
@@ -292,7 +305,8 @@ async def composed(
     doors = Doors(authentication, authority, revocation, OneTimeLinks(threshold, clock), cookies)
     desk = Desk(nouns.turns, offers, rooms, revocation, clock)
     rooms.tell(desk.hear)
-    rows = table(nouns, doors, rooms, reader, desk, clock, "0.1.0")
+    parts = Parts(rooms, sources.reader, Resumptions(sources, clock), sources.looking, desk)
+    rows = table(nouns, doors, parts, clock, "0.1.0")
     tally: Counter[tuple[str, int]] = Counter()
     trouble: list[str] = []
 
@@ -300,7 +314,7 @@ async def composed(
         if trouble:
             raise Unavailable(trouble[0])
 
-    sync = SyncEndpoint(Entry(rooms, authentication, authority, Presences(nouns.sessions, clock)))
+    sync = SyncEndpoint(Entry(rooms, authentication, authority, Presences(nouns.sessions, clock), sources.looking))
     routes = [
         *health.routes(check, lambda: {"clew_rooms_open": len(rooms.live())}, tally),
         *mount(rows, Sightings(authentication, nouns.devices, clock)),

@@ -1,0 +1,174 @@
+"""What changed since a person last looked, by whom and on which device: from the bytes and the log, never hearsay.
+
+Owns which change is told. Must never read who did it, or when, from the document: what a client writes there about
+itself is display. What was added and taken back in between is no change, nor is what the person did on this device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from crdt_docs.ids import DeviceId, UserId
+from crdt_docs.updates.touched import Path
+from server.domain.clock import iso
+from server.domain.facts import NEXT_STEP, OVER, Item, step_words
+from server.domain.log import Actor
+from server.domain.quoting import one_line
+
+KINDS: Final = {
+    "constraints": "constraint", "decisions": "decision", "questions": "question", "outputs": "output",
+    "documents": "document", "slots": "dialogue", "calls": "call", "messages": "message", "meta": "goal",
+}  # fmt: skip
+"""What an entry of each root is called. Other roots, and what ``meta`` shows of SQL's, are not the ledger."""
+MOST_LETTERS: Final = 280
+"""Characters of a message that a change carries; the message itself is in the working set."""
+
+
+class Reader(NamedTuple):
+    """Who asks, and from where."""
+
+    user: UserId
+    device: DeviceId | None
+
+
+class Written(NamedTuple):
+    """New at a place, by that actor; ``made`` if it is the very entry, or the inner one. ``at`` is Unix seconds."""
+
+    path: Path
+    made: bool
+    actor: Actor | None
+    at: float | None
+
+
+class Deleted(NamedTuple):
+    """Something is gone from a place, or the entry itself."""
+
+    path: Path
+    actor: Actor
+    at: float
+
+
+class Change(NamedTuple):
+    """One thing that one party did to one entry. ``text`` and ``status`` are the entry's as it is now."""
+
+    id: str
+    text: str
+    status: str
+    kind: str
+    what: str
+    actor: Actor | None
+    at: float | None
+    severity: str | None = None
+
+
+def find_changes(
+    ledger: Mapping[str, Any], written: Sequence[Written], deleted: Sequence[Deleted], reader: Reader
+) -> list[Change]:
+    """The changes in order of time, each once for a party, an entry and a deed."""
+    entries = _entries(ledger)
+    made = {(one.path.root, one.path.key): one for one in written if one.made and one.path.field is None}
+    found: dict[tuple[Any, ...], Change] = {}
+    told = (*_written(written, made, entries), *_superseded(made, ledger), *_deleted(deleted, made, entries))
+    for change in told:
+        if _is_own(change.actor, reader):
+            continue
+        key = (change.kind, change.id, change.what, _party(change.actor))
+        if key not in found or (found[key].at or 0) < (change.at or 0):
+            found[key] = change
+    return sorted(found.values(), key=lambda change: change.at or 0)
+
+
+def word_changes(changes: Iterable[Change], reader: Reader, names: Mapping[str, str]) -> list[Item]:
+    """The changes as facts, with names instead of ids; None where one is not known."""
+    return [
+        {
+            "id": change.id,
+            "text": change.text,
+            "status": change.status,
+            "kind": change.kind,
+            "what": change.what,
+            "by": names.get(change.actor.user) if change.actor else None,
+            "device": names.get(change.actor.device) if change.actor and change.actor.device else None,
+            "agent": names.get(change.actor.agent, "?") if change.actor and change.actor.agent else None,
+            "you": bool(change.actor and change.actor.user == reader.user),
+            "at": iso(change.at) if change.at is not None else None,
+            "severity": change.severity,
+        }
+        for change in changes
+    ]
+
+
+def _entries(ledger: Mapping[str, Any]) -> dict[tuple[str, str], Item]:
+    found = {(root, item["id"]): item for root in KINDS if root != "meta" for item in ledger.get(root, [])}
+    goal = ledger.get("meta", {}).get("goal") or ""
+    found["meta", "goal"] = {"id": "goal", "text": goal, "status": "current"}
+    return found
+
+
+def _written(
+    written: Sequence[Written], made: Mapping[tuple[str, str], Written], entries: Mapping[tuple[str, str], Item]
+) -> Iterable[Change]:
+    for one in written:
+        item = entries.get((one.path.root, one.path.key))
+        if item is None:
+            continue
+        entry = made.get((one.path.root, one.path.key))
+        what = _deed(one, item)
+        if entry is not None and ((what == "edited" and _party(one.actor) == _party(entry.actor)) or _is_over(item)):
+            continue  # part of adding it, or gone again
+        yield _change(one.path.root, item, what, one.actor, one.at)
+
+
+def _deed(one: Written, item: Item) -> str:
+    if one.path.field is None:
+        return "added" if one.made else "edited"
+    if one.path.field in ("retired", "dropped") or (one.path.field == "state" and item["status"] in OVER):
+        return "retired"
+    return "answered" if one.made and one.path.field == "answers" else "edited"
+
+
+def _superseded(made: Mapping[tuple[str, str], Written], ledger: Mapping[str, Any]) -> Iterable[Change]:
+    """The decisions of before that a new one takes the place of."""
+    decisions = {item["id"]: item for item in ledger.get("decisions", [])}
+    for (root, key), one in ((place, one) for place, one in made.items() if place[0] == "decisions"):
+        for old in decisions.get(key, {}).get("supersedes", ()):
+            if old in decisions and (root, old) not in made:
+                yield _change(root, decisions[old], "superseded", one.actor, one.at)
+
+
+def _deleted(
+    deleted: Sequence[Deleted], made: Mapping[tuple[str, str], Written], entries: Mapping[tuple[str, str], Item]
+) -> Iterable[Change]:
+    for one in deleted:
+        root, key = one.path.root, one.path.key
+        item, entry = entries.get((root, key)), made.get((root, key))
+        if root not in KINDS or (root == "meta" and key != "goal"):
+            continue
+        if item is None:
+            gone = {"id": key, "text": "", "status": "removed"}
+            yield _change(root, gone, "removed", one.actor, one.at)
+        elif entry is None or (_party(entry.actor) != _party(one.actor) and not _is_over(item)):
+            yield _change(root, item, "edited", one.actor, one.at)
+
+
+def _change(root: str, item: Item, what: str, actor: Actor | None, at: float | None) -> Change:
+    kind, text = KINDS[root], item["text"] if "text" in item else item.get("title", "")
+    if root == "slots" and item.get("intent") == NEXT_STEP:
+        kind, text = NEXT_STEP, step_words(item)
+    if kind == "message" and len(one_line(text)) > MOST_LETTERS:
+        text = f"{one_line(text)[:MOST_LETTERS]}…"
+    return Change(item["id"], text, item.get("status", "current"), kind, what, actor, at, item.get("severity"))
+
+
+def _is_over(item: Item) -> bool:
+    """Whether an entry that is new is gone again: what was done and undone in between is not told."""
+    return item.get("status") in ("superseded", "retired", "dropped")
+
+
+def _party(actor: Actor | None) -> tuple[str | None, ...]:
+    return (actor.user, actor.device, actor.agent) if actor is not None else ()
+
+
+def _is_own(actor: Actor | None, reader: Reader) -> bool:
+    return actor is not None and actor.agent is None and (actor.user, actor.device) == (reader.user, reader.device)

@@ -1,0 +1,187 @@
+"""Resumptions, put together: the ledger as it stands, what changed since the person looked, a narrative if it is true.
+
+Owns what is kept, so that asking again costs no engine: facts by the document's seq, changes by that and the look.
+Names, and how long ago something was, are told as they are now. A document that can't be read still has a name.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+from crdt_docs.ids import DocName, TaskId
+from crdt_docs.updates.touched import Path
+from server.domain.access import Principal
+from server.domain.changes import Change, Deleted, Written, find_changes, word_changes
+from server.domain.changes import Reader as Reading
+from server.domain.clock import Clock
+from server.domain.facts import Facts, Item, gather
+from server.domain.language import Language
+from server.domain.look import Look
+from server.domain.resumption import Told, unreadable, word
+from server.domain.summary_basis import ledger_items, summary_source
+from server.domain.telling import Since
+from server.engine.failures import EngineFailed
+from server.engine.pool import Changed
+from server.http.reader import Reader
+from server.rooms.authors import Authors
+from server.rooms.looking import Looking
+from server.store.names import Names
+
+KEPT: Final = 200
+"""Documents whose facts are kept; and as many people's changes."""
+Value = TypeVar("Value")
+
+
+class _Stood(NamedTuple):
+    """What stood in a document at a seq."""
+
+    seq: int
+    facts: Facts
+    ledger: dict[str, Any]
+    narrative: str | None
+
+
+class _Kept(Generic[Value]):
+    """The newest value for each key, the least recently used thrown out; a value counts only for its own moment."""
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[Any, tuple[Any, Value]] = OrderedDict()
+
+    def get(self, key: object, moment: object) -> Value | None:
+        held = self._held.get(key)
+        if held is None or held[0] != moment:
+            return None
+        self._held.move_to_end(key)
+        return held[1]
+
+    def put(self, key: object, moment: object, value: Value) -> None:
+        self._held[key] = (moment, value)
+        self._held.move_to_end(key)
+        if len(self._held) > KEPT:
+            self._held.popitem(last=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where a resumption comes from."""
+
+    reader: Reader
+    looking: Looking
+    authors: Authors
+    names: Names
+
+
+class Resumptions:
+    """The resumptions of this server's tasks."""
+
+    def __init__(self, sources: Sources, clock: Clock) -> None:
+        self._from = sources
+        self._clock = clock
+        self._stood: _Kept[_Stood] = _Kept()
+        self._changes: _Kept[list[Change]] = _Kept()
+
+    async def of(self, task: TaskId, called: str, language: Language, who: Principal | None = None) -> Told:
+        """Where a task of that name stands, for that person; without one, nothing is said of changes.
+
+        Raises Unavailable while it can't be read for a passing reason.
+        """
+        name = DocName(task)
+        place = await self._from.authors.position(name)
+        stood = None if place.quarantined is not None else await self._stand(name, called, place.moment)
+        if stood is None:
+            return Told(unreadable(called, language), place.seq)
+        look = await self._from.looking.since(who, task) if who is not None else None
+        if who is None or look is None:
+            return Told(word(called, stood.facts, language), stood.seq, narrative=stood.narrative)
+        reading = Reading(who.user, who.device)
+        changes = await self._change(name, place.moment, stood, look, reading)
+        facts, since = stood.facts, None
+        if changes is not None:
+            facts = replace(stood.facts, changes=await self._named(changes, reading))
+            since = Since(look.at, self._clock.now())
+        return Told(word(called, facts, language, since), stood.seq, look.at, stood.narrative)
+
+    async def _stand(self, name: DocName, called: str, moment: tuple[int, int]) -> _Stood | None:
+        """What stands now; None if the document was set aside for good."""
+        kept = self._stood.get(name, (moment, called))
+        if kept is not None:
+            return kept
+        try:
+            ledger = await self._from.reader.project(name)
+        except EngineFailed as failed:
+            if failed.verdict.quarantine:
+                return None
+            raise
+        narrative = await self._narrative(called, ledger)
+        stood = _Stood(ledger["seq"], gather(ledger), _slim(ledger), narrative)
+        self._stood.put(name, ((moment[0], stood.seq), called), stood)
+        return stood
+
+    async def _narrative(self, called: str, ledger: dict[str, Any]) -> str | None:
+        """The summary that an agent wrote, if it is true to the ledger as it is now; none where that can't be told."""
+        summary: str = ledger.get("summary", {}).get("text") or ""
+        if not summary.strip():
+            return None
+        items = [asdict(item) for item in ledger_items(ledger)]
+        try:
+            passes = await self._from.reader.judge(summary, items, summary_source(called, ledger))
+        except EngineFailed:
+            return None
+        return summary if passes else None
+
+    async def _change(
+        self, name: DocName, moment: tuple[int, int], stood: _Stood, look: Look, reading: Reading
+    ) -> list[Change] | None:
+        """What changed since the look; None where that can't be told."""
+        if look.seq >= stood.seq:
+            return []
+        key, at = (name, reading), (moment[0], stood.seq, look.seq)
+        kept = self._changes.get(key, at)
+        if kept is not None:
+            return kept
+        cuts = await self._from.authors.cuts(name, look.seq)
+        try:
+            changed = await self._from.reader.changed(
+                name, look.state_vector, [(cut.client, cut.clock) for cut in cuts]
+            )
+        except EngineFailed:
+            return None
+        lost = zip(changed.lost, cuts, strict=True)
+        deleted = [Deleted(_path(path), cut.actor, cut.at) for path, cut in lost if path is not None]
+        found = find_changes(stood.ledger, await self._written(name, changed), deleted, reading)
+        self._changes.put(key, at, found)
+        return found
+
+    async def _written(self, name: DocName, changed: Changed) -> list[Written]:
+        """What is new, once for each of its authors."""
+        spans = [span for _, _, spans in changed.new for span in spans]
+        authors = iter(await self._from.authors.of(name, spans))
+        written: list[Written] = []
+        for path, made, spans in changed.new:
+            for _ in spans:
+                by = next(authors)
+                written += [Written(_path(path), made, author.actor, author.at) for author in by]
+                if not by:
+                    written.append(Written(_path(path), made, None, None))
+        return written
+
+    async def _named(self, changes: list[Change], reading: Reading) -> list[Item]:
+        actors = [change.actor for change in changes if change.actor is not None]
+        users = {actor.user for actor in actors}
+        devices = {actor.device for actor in actors if actor.device is not None}
+        agents = {actor.agent for actor in actors if actor.agent is not None}
+        return word_changes(changes, reading, await self._from.names.of(users, devices, agents) if actors else {})
+
+
+def _path(names: tuple[str | None, ...]) -> Path:
+    root, key, field, inner = names
+    return Path(root or "", key or "", field, inner)
+
+
+def _slim(ledger: dict[str, Any]) -> dict[str, Any]:
+    """The ledger without running text, which no change is told with."""
+    documents = [{**document, "markdown": ""} for document in ledger["documents"]]
+    outputs = [{**output, "markdown": ""} for output in ledger["outputs"]]
+    return {**ledger, "documents": documents, "outputs": outputs, "summary": {}}

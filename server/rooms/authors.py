@@ -1,0 +1,67 @@
+"""Whose the clocks of a document are, as the log noted it. Owns that a claim overrules what a Step2 carried (I4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from crdt_docs.ids import AgentId, DocName, UserId
+from server.domain.access import PrincipalKey
+from server.domain.log import Actor, Author, Claim, Cut, Span, UpdateLog
+from server.rooms import lanes
+from server.rooms.registry import Rooms
+
+
+class Position(NamedTuple):
+    """Where a document is: ``moment`` is its generation and seq."""
+
+    moment: tuple[int, int]
+    quarantined: str | None
+
+    @property
+    def seq(self) -> int:
+        """The last update of the log that it has."""
+        return self.moment[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Authors:
+    """The authors of live documents."""
+
+    rooms: Rooms
+    log: UpdateLog
+    read: lanes.Lane
+
+    async def position(self, name: DocName) -> Position:
+        """The document's position now."""
+        async with self.rooms.room(name) as room:
+            return Position((room.generation, room.head), room.quarantined)
+
+    async def of(self, name: DocName, spans: Sequence[Span]) -> list[list[Author]]:
+        """For each span its authors in order; none where nothing is known."""
+        async with self.rooms.room(name) as room:
+            found = await lanes.run(self.read, lambda: self.log.authors(room.doc, spans))
+            claims = room.gate.claims
+            return [
+                [_true(author, claims.get(span[0])) for author in authors]
+                for span, authors in zip(spans, found, strict=True)
+            ]
+
+    async def cuts(self, name: DocName, after: int) -> list[Cut]:
+        """What was deleted from after that seq."""
+        async with self.rooms.room(name) as room:
+            return await lanes.run(self.read, lambda: self.log.cuts(room.doc, after))
+
+
+def _true(author: Author, claim: Claim | None) -> Author:
+    """A tab carries what its neighbours have not sent: whose client id it is counts, not who brought it."""
+    if claim is None or claim.provisional or claim.principal == author.actor.principal:
+        return author
+    return author._replace(actor=_owner(claim.principal))
+
+
+def _owner(principal: PrincipalKey) -> Actor:
+    kind, _, key = principal.partition(":")
+    agent = AgentId(key) if kind == "agent" else None
+    return Actor(principal, UserId("" if agent else key), agent, None, None, None, "sync")

@@ -1,0 +1,107 @@
+"""What each person has seen of a task, as they come and go. Owns what counts as a look.
+
+What a person is shown live counts as seen, up to the last word that was heard from their device: a laptop whose lid was
+shut is sent what an agent goes on writing, and shows it to nobody. So a connection's look is noted when it ends, and
+when the person comes in on another device meanwhile; and a look is noted when a person says something without a
+socket, or ends a session. Reading a resumption is no look. Agents are nobody's eyes.
+
+Must never hold anybody up: a look that can't be stored is lost, and more is then told as changed than is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from crdt_docs.ids import DocName, TaskId, UserId
+from crdt_docs.updates.vectors import StateVector
+from server.domain.access import Principal
+from server.domain.clock import Clock
+from server.domain.errors import ClewError
+from server.domain.log import UpdateLog
+from server.domain.look import Look
+from server.rooms import lanes
+from server.rooms.connection import Connection
+from server.rooms.registry import Rooms
+from server.rooms.room import Room
+from server.store.looks import Looks
+
+
+class Looking:
+    """The looks of all people on all tasks."""
+
+    def __init__(self, rooms: Rooms, log: UpdateLog, read: lanes.Lane, looks: Looks, clock: Clock) -> None:
+        self._rooms = rooms
+        self._log = log
+        self._read = read
+        self._looks = looks
+        self._clock = clock
+
+    async def since(self, who: Principal, task: TaskId) -> Look | None:
+        """How far this person has seen the task, other devices of theirs that are live included; None if never."""
+        if not is_person(who):
+            return None
+        look = await self._looks.get(who.user, task)
+        async with self._rooms.room(DocName(task)) as room:
+            seen = max((c.shown for c in _views(room, who.user) if c.principal.device != who.device), default=0)
+            live = await self._look(room, seen) if seen > (look.seq if look else 0) else None
+        return live or look
+
+    async def arrives(self, who: Principal, name: DocName) -> None:
+        """Somebody is about to come in: what they see on another device now, they have seen."""
+        if is_person(who) and name.part == "main":
+            async with self._rooms.room(name) as room:
+                seen = max((connection.shown for connection in _views(room, who.user)), default=0)
+                await self._note(room, who.user, seen)
+
+    async def left(self, connection: Connection) -> None:
+        """A connection is over."""
+        who, name = connection.principal, connection.room.name
+        if connection.live and is_person(who) and name.part == "main":
+            try:
+                async with self._rooms.room(name) as room:
+                    await self._note(room, who.user, connection.shown)
+            except ClewError:
+                return
+
+    async def spoke(self, who: Principal, task: TaskId) -> None:
+        """A person said something without a socket, or ended their session: they have seen what there is."""
+        if is_person(who):
+            async with self._rooms.room(DocName(task)) as room:
+                await self._note(room, who.user, room.head)
+
+    async def _note(self, room: Room, user: UserId, seq: int) -> None:
+        try:
+            look = await self._look(room, seq) if seq else None
+            if look is not None:
+                await self._looks.put(user, room.name.task, look)
+        except ClewError:
+            return
+
+    async def _look(self, room: Room, seq: int) -> Look | None:
+        """The document as of that seq; None if the log does not reach back so far."""
+        head, vector, now = room.head, room.document.state_vector, self._clock.now()
+        if seq < head:
+            tail = await lanes.run(self._read, lambda: self._log.tail(room.doc, seq))
+            if not tail:
+                return None
+            since = [await room.parse(logged.update) for logged in tail if logged.seq <= head]
+            rewind(vector, ((section.client, section.clock) for parsed in since for section in parsed.sections))
+        return Look(min(seq, head), vector, now)
+
+
+def is_person(who: Principal) -> bool:
+    """Whether there is somebody who looks, rather than an agent or its host."""
+    return who.kind == "user" and who.agent is None
+
+
+def rewind(vector: StateVector, added: Iterable[tuple[int, int]]) -> None:
+    """Take a state vector back behind structs that were added since, given as (client, first clock)."""
+    for client, clock in added:
+        if clock < vector.get(client, 0):
+            vector[client] = clock
+    for client in [client for client, clock in vector.items() if not clock]:
+        del vector[client]
+
+
+def _views(room: Room, user: UserId) -> list[Connection]:
+    return [c for c in room.connections if c.live and c.principal.user == user and is_person(c.principal)]
