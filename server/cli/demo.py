@@ -1,7 +1,8 @@
-"""``clew demo``: a phone, a laptop and a scripted third peer on one sample task, told as it happens.
+"""``clew demo``: a laptop, a phone and the agent on one sample task, told as it happens.
 
-Owns a server of its own over a throw-away folder, started as a person would start it, and three ordinary peers on real
-sockets. Must never do anything that a stranger could not do with the README: the console script, HTTP, the client.
+Owns a server of its own over a throw-away folder, started as a person would start it with the built-in agent, and two
+devices that sign in by links and talk over real sockets. Must never do anything that a stranger could not do with the
+README: the console script, HTTP, the client. What the agent says is its own.
 """
 
 from __future__ import annotations
@@ -29,14 +30,20 @@ from server.cli.flags import Commands, command
 from server.domain.clock import SystemClock
 from server.domain.errors import Unavailable
 
-TASK: Final = "Acme contract revision"
+FIRST: Final = (
+    "Let's revise the Acme contract. The liability cap must never go below 150 k€. We'll go with net 30."
+    " We still need to find out which law governs."
+)
+SECOND: Final = "Let's use net 45 instead of net 30. Next I'll send the redline to Dana."
+THIRD: Final = "Dana wants to see the redline by Friday noon. We must not send her the old draft."
+BACK: Final = "did the redline for Dana go out, and is the liability cap in it?"
 CLEW: Final = (sys.executable, "-c", "import sys; from server.cli.main import main; sys.exit(main())")
 _LINK: Final = re.compile(r"https?://\S+/#k=\S+")
 
 
 def add(commands: Commands) -> None:
     """Its flags."""
-    parser = command(commands, "demo", "phone, laptop and a third peer on one sample task")
+    parser = command(commands, "demo", "laptop, phone and the agent on one sample task")
     parser.add_argument("--port", default="0", help="the port to serve on (default: a free one)")
     parser.add_argument("--exit", dest="leave", action="store_true", help="end after the story instead of serving on")
     parser.set_defaults(run=run)
@@ -56,40 +63,34 @@ def run(asked: argparse.Namespace) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A running server and a bearer of its owner."""
+    """A running server. ``link`` signs one browser in."""
 
     process: subprocess.Popen[str]
+    data: Path
     link: str
-    token: str
 
     @property
     def url(self) -> str:
         """The server's address."""
         return self.link.partition("/#")[0]
 
-    def ask(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        """One request to the API."""
-        headers = {"authorization": f"Bearer {self.token}", "content-type": "application/json"}
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"{self.url}/api/v1{path}", data, headers)
-        with urllib.request.urlopen(request, timeout=20) as answer:
-            found: dict[str, Any] = json.load(answer)
-            return found
+    def new_link(self) -> str:
+        """Another link."""
+        command = [*CLEW, "link", "--data", str(self.data)]
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        found = _LINK.search(said)
+        if found is None:
+            raise Unavailable("the demo's server gave no link")
+        return found[0]
 
 
 @contextmanager
 def _server(data: Path, port: str) -> Iterator[Site]:
     process = subprocess.Popen(
-        [*CLEW, "serve", "--data", str(data), "--port", port, "--no-browser", "--no-agent"],
-        stdout=subprocess.PIPE,
-        text=True,
+        [*CLEW, "serve", "--data", str(data), "--port", port, "--no-browser"], stdout=subprocess.PIPE, text=True
     )
     try:
-        link = _await_link(process)
-        made = subprocess.run(
-            [*CLEW, "token", "create", "--data", str(data)], capture_output=True, text=True, check=True
-        )
-        yield Site(process, link, made.stdout.strip())
+        yield Site(process, data, _await_link(process))
     finally:
         process.terminate()
         process.wait()
@@ -107,30 +108,59 @@ def _await_link(process: subprocess.Popen[str]) -> str:
 
 
 class Device:
-    """A peer with a name: a replica that outlives its connections."""
+    """A signed-in device with its replica of the task, which outlives its connections."""
 
-    def __init__(self, site: Site, task: str, name: str) -> None:
+    def __init__(self, site: Site, name: str) -> None:
         self.name = name
         self.doc: Doc[Any] = Doc()
         self.work = WorkingSet(self.doc, name, lambda: int(SystemClock().now() * 1000))
-        self._site = site
-        self._task = task
+        self._url = site.url
+        self._headers = {"content-type": "application/json", "origin": site.url}
+        self._headers["cookie"] = self._sign_in(site.new_link())
+        self.token: str = self.ask("/tokens", {"role": "editor"})["token"]
+
+    def _sign_in(self, link: str) -> str:
+        given = {"key": link.partition("#k=")[2], "device": self.name}
+        with self._request("/signin", given) as answer:
+            return str(answer.headers["set-cookie"]).partition(";")[0]
+
+    def _request(self, path: str, body: dict[str, Any] | None, method: str | None = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"{self._url}/api/v1{path}", data, self._headers, method=method)
+        return urllib.request.urlopen(request, timeout=20)
+
+    def ask(self, path: str, body: dict[str, Any] | None = None, method: str | None = None) -> dict[str, Any]:
+        """One request to the API, as this device."""
+        with self._request(path, body, method) as answer:
+            found: dict[str, Any] = json.loads(answer.read() or b"{}")
+            return found
 
     @asynccontextmanager
-    async def online(self) -> AsyncIterator[Callable[[], Any]]:
+    async def online(self, task: str) -> AsyncIterator[Callable[[], Any]]:
         """Connected for the length of the block; gives what waits until all that was said is durable."""
         presence = Presence(status=f"on the {self.name}")
-        async with connect(
-            self._site.url, task=self._task, token=self._site.token, doc=self.doc, presence=presence
-        ) as client:
+        async with connect(self._url, task=task, token=self.token, doc=self.doc, presence=presence) as client:
             yield client.barrier
 
+    async def answered(self, messages: int) -> None:
+        """Wait until the agent has answered so many times, and print what it said last."""
+        async with asyncio.timeout(30):
+            while len(turns := self._ended()) < messages:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        said = {item["id"]: item["text"] for item in self.ask(f"/tasks/{self.task}/working-set")["messages"]}
+        print("    The agent:")
+        print(*(f"      {line}" for line in said[turns[0]["answer"]].splitlines()), sep="\n")
+
+    def _ended(self) -> list[dict[str, Any]]:
+        return [turn for turn in self.ask(f"/tasks/{self.task}/turns")["turns"] if turn["status"] == "done"]
+
+    task = ""
+
     def sees(self) -> str:
-        """Its working set, in one line."""
+        """Its working set, in a few words."""
         found = read(self.doc)
-        words = [document["markdown"].strip().replace("\n\n", " / ") for document in found["documents"]]
-        parts = [f"document “{' | '.join(word for word in words if word)}”"]
-        for kind in ("constraints", "decisions", "questions", "messages"):
+        parts = [f"“{words}”" for document in found["documents"] if (words := document["markdown"].strip())]
+        for kind in ("constraints", "decisions", "questions"):
             if found[kind]:
                 parts.append(f"{kind}: " + "; ".join(f"{item['text']} [{item['status']}]" for item in found[kind]))
         return f"    {self.name} sees {', '.join(parts)}"
@@ -146,31 +176,45 @@ async def _agree(*devices: Device) -> None:
 
 
 async def _tell(site: Site) -> None:
-    task = site.ask("/tasks", {"name": TASK, "goal": "Sign by Friday."})["id"]
-    print(f"A task, “{TASK}”, on {site.url}\n")
-    laptop, phone, keeper = (Device(site, task, name) for name in ("laptop", "phone", "keeper"))
-    async with laptop.online() as saved, keeper.online() as kept:
-        async with phone.online():
-            print("1. On the laptop: a clause, a constraint and a question.")
-            laptop.work.add_document("Draft", "Clause 4: the liability cap is **200 k€**.")
-            laptop.work.add_constraint("Never below 150 k€", severity="critical")
-            question = laptop.work.ask("Which law governs?")
-            await saved()
-            await _agree(laptop, phone, keeper)
-        print("\n2. The phone loses its network, and both go on writing.")
-        phone.work.decide("Cap at 180 k€", topic="liability cap")
-        phone.work.answer(question, "Swiss law, says Ann")
-        laptop.work.answer(question, "德国法律 (the client's lawyer)")
-        laptop.work.add_document("Notes", "Called Wei at noon 😀")
+    laptop, phone = Device(site, "laptop"), Device(site, "phone")
+    session = laptop.ask("/sessions", {"device": "laptop"})["id"]
+    laptop.task = phone.task = task = laptop.ask("/tasks", {})["id"]
+    laptop.ask(f"/sessions/{session}", {"task_id": task}, "PATCH")
+    print(f"A task that nobody has named yet, on {site.url}")
+    async with laptop.online(task) as saved:
+        print(f"\n1. On the laptop, somebody says:\n    {FIRST}")
+        laptop.work.add_message(FIRST, session=session)
         await saved()
-        print(phone.sees(), laptop.sees(), sep="\n")
-        print("\n3. The phone is back: both are merged, and the two answers stand side by side, marked as a conflict.")
-        async with phone.online() as delivered:
-            await delivered()
-            await _agree(laptop, phone, keeper)
-            print("\n4. The third peer, a script, says what is still open.")
-            keeper.work.add_message("Still open: which law governs? There are two answers.", role="agent")
-            await kept()
-            await _agree(laptop, phone, keeper)
-    print("\n5. Tomorrow, on any device:")
-    print(f"    {site.ask(f'/tasks/{task}/resume')['text']}")
+        await laptop.answered(1)
+        print(f"    and has named the task “{laptop.ask(f'/tasks/{task}')['name']}”.")
+        await _part_and_meet(laptop, phone, task, saved)
+        print(f"\n4. Back on the laptop, a decision gives way to another:\n    {SECOND}")
+        laptop.work.add_message(SECOND, session=session)
+        await saved()
+        await laptop.answered(2)
+    laptop.ask(f"/sessions/{session}/end", {})
+    print(f"\n5. The laptop is closed. The phone, without a connection of its own, says in passing:\n    {THIRD}")
+    phone.ask(f"/tasks/{task}/messages", {"text": THIRD})
+    await phone.answered(3)
+    print(f"\n6. The laptop is opened again, with a message that names no task:\n    {BACK}")
+    begun = laptop.ask("/sessions", {"device": "laptop", "first_message": BACK})
+    for candidate in begun["candidates"]:
+        print(f"    “{candidate['task']['name']}”? {candidate['why']}")
+    print(f"\n    {laptop.ask(f'/tasks/{task}/resume')['text']}")
+
+
+async def _part_and_meet(laptop: Device, phone: Device, task: str, saved: Callable[[], Any]) -> None:
+    async with phone.online(task):
+        pass
+    print("\n2. The phone has seen it and loses its network. Both go on writing.")
+    question = read(phone.doc)["questions"][0]["id"]
+    phone.work.answer(question, "Swiss law, says Ann")
+    phone.work.add_document("From the phone", "Called Wei at noon 😀")
+    laptop.work.answer(question, "德国法律 (the client's lawyer)")
+    laptop.work.add_document("Draft", "Clause 4: the liability cap is **200 k€**.")
+    await saved()
+    print(phone.sees(), laptop.sees(), sep="\n")
+    print("\n3. The phone is back: both are merged, and the two answers stand side by side, marked as a conflict.")
+    async with phone.online(task) as delivered:
+        await delivered()
+        await _agree(laptop, phone)
