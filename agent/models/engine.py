@@ -16,14 +16,15 @@ from pydantic_ai.settings import ModelSettings
 class Engine:
     """``native_forms``: it keeps to a JSON schema by itself; else the form is a tool that it must call.
 
-    ``caches``: it can be told where a prompt cache may end. ``tools``: it can be offered some.
+    ``caches``: it can be told where a prompt cache may end. ``small``: it is offered no tools, and a form that
+    leaves it no choice where there is none.
     """
 
     model: Model
     settings: ModelSettings
     native_forms: bool
     caches: bool = False
-    tools: bool = True
+    small: bool = False
 
 
 Start = Callable[[], Awaitable[Engine]]

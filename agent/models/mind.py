@@ -62,8 +62,8 @@ class ModelMind:
 
     async def _noted(self, turn: Turn, brief: Brief, floor: Sequence[Thought]) -> AsyncGenerator[Thought]:
         """What the model adds to the ledger, its name for the task and its paragraph; the clerk's where it has none."""
-        named = [thought for thought in floor if isinstance(thought, Named)]
-        narrated = [thought for thought in floor if isinstance(thought, Narrated)]
+        named: list[Thought] = [thought for thought in floor if isinstance(thought, Named)]
+        narrated: list[Thought] = [thought for thought in floor if isinstance(thought, Narrated)]
         filed = [proposal for thought in floor if isinstance(thought, Filed) for proposal in thought.proposals]
         try:
             notes = await turn.notes(filed)

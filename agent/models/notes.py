@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -67,6 +67,20 @@ None is a good answer.
 <clew:said> alone: every constraint, what was decided, what is open (as open), what comes next. No other facts."""
 _NAME: Final = "two to six words by which the people of this task will recognize it, in {language}."
 _NO_NAME: Final = "leave it empty."
+
+
+def form(brief: Brief, *, small: bool = False) -> dict[str, Any]:
+    """The JSON schema of the notes. The ``small`` one names what there is to point at, and has room for less."""
+    schema = Notes.model_json_schema()
+    if small:
+        entry, notes = schema["$defs"]["Entry"]["properties"], schema["properties"]
+        pointed_at = [row.name for row in rows(brief.contents) if row.kind in ("decision", "question")]
+        entry["message"] = {"type": "string", "enum": list(said_by_people(brief))}
+        entry["about"] = {"type": "string", "enum": ["", *pointed_at]}
+        entry["quote"]["maxLength"], entry["topic"]["maxLength"] = 240, 30
+        notes["entries"]["maxItems"] = 4 if said_by_people(brief) else 0
+        notes["narrative"]["maxLength"] = 800
+    return schema
 
 
 def rules(brief: Brief) -> str:

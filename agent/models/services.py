@@ -41,7 +41,7 @@ def engine(provider: str, name: str, address: str, key: str, http: httpx2.AsyncC
 def local_engine(name: str, address: str, key: str, http: httpx2.AsyncClient) -> Engine:
     """The model that ``local`` runs. Always the likeliest word, so that the same question gets the same answer."""
     model = _openai("openai", name, address, key, http)
-    return Engine(model, ModelSettings(temperature=0.0), native_forms=True, tools=False)
+    return Engine(model, ModelSettings(temperature=0.0), native_forms=True, small=True)
 
 
 def _openai(provider: str, name: str, address: str, key: str, http: httpx2.AsyncClient) -> Model:

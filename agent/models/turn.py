@@ -41,6 +41,8 @@ _FORM: Final = "notes"
 _FORM_IS: Final = "The form to fill in."
 _MOST_CALLS: Final = 4
 _PARAGRAPH: Final = "\n\n"
+_LOOKED_AT: Final = 400
+_LONGEST_LOOP: Final = 60
 
 
 class Turn:
@@ -50,21 +52,24 @@ class Turn:
         self._engine = engine
         self._brief = brief
         self._limits = limits
-        self._tools: Mapping[str, AgentTool] = {tool.name: tool for tool in tools} if engine.tools else {}
+        self._tools: Mapping[str, AgentTool] = {} if engine.small else {tool.name: tool for tool in tools}
         self._exchange = Exchange(engine.model, limits, engine.settings)
 
     async def answer(self) -> AsyncGenerator[str]:
         """The answer's text as it comes. Raises Failed, or TooLittleRoom before anything is asked."""
         prompt = assemble(self._brief, self._limits.context_tokens)
         messages: list[ModelMessage] = [self._read(prompt)]
-        parameters = _parameters(prompt.rules, function_tools=[_definition(tool) for tool in self._tools.values()])
-        begun, tokens, said = self._brief.begun, prompt.tokens, False
+        told = parameters(prompt.rules, function_tools=[_definition(tool) for tool in self._tools.values()])
+        begun, tokens, said = self._brief.begun, prompt.tokens, ""
         while True:
             before = _PARAGRAPH if said else ""
-            async with aclosing(self._exchange.say(Asked(messages, parameters, tokens), begun)) as texts:
+            async with aclosing(self._exchange.say(Asked(messages, told, tokens), begun)) as texts:
                 async for text in texts:
                     yield before + text
-                    before, said = "", True
+                    said = (said + before + text)[-_LOOKED_AT:]
+                    before = ""
+                    if astray(said):
+                        raise Failed("The model lost its thread.")
             response = self._exchange.response
             calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
             if not calls:
@@ -80,7 +85,7 @@ class Turn:
         """What the model notes down. Raises Failed."""
         rules = notes.rules(self._brief)
         text = notes.material(self._brief, rows(self._brief.contents), filed, self._limits.context_tokens // 2)
-        asked = Asked([_user([text])], self._form(rules), estimate(rules) + estimate(text))
+        asked = Asked([asking([text])], self._form(rules), estimate(rules) + estimate(text))
         for last in (False, True):
             response = await self._exchange.complete(asked)
             try:
@@ -93,16 +98,16 @@ class Turn:
     def _read(self, prompt: Prompt) -> ModelRequest:
         ledger, documents, *rest = prompt.parts
         if self._engine.caches:
-            return _user([ledger, CachePoint(), documents, CachePoint(), *rest])
-        return _user([_PARAGRAPH.join(prompt.parts)])
+            return asking([ledger, CachePoint(), documents, CachePoint(), *rest])
+        return asking([_PARAGRAPH.join(prompt.parts)])
 
     def _form(self, rules: str) -> ModelRequestParameters:
-        schema = notes.Notes.model_json_schema()
+        schema = notes.form(self._brief, small=self._engine.small)
         if self._engine.native_forms:
             form = OutputObjectDefinition(schema, name=_FORM, description=_FORM_IS)
-            return _parameters(rules, output_mode="native", output_object=form)
+            return parameters(rules, output_mode="native", output_object=form)
         tool = ToolDefinition(name=_FORM, parameters_json_schema=schema, description=_FORM_IS, kind="output")
-        return _parameters(rules, output_mode="tool", output_tools=[tool], allow_text_output=False)
+        return parameters(rules, output_mode="tool", output_tools=[tool], allow_text_output=False)
 
     async def _called(self, call: ToolCallPart, place: int) -> ToolReturnPart:
         tool = self._tools.get(call.tool_name)
@@ -120,13 +125,14 @@ class Turn:
         return ToolReturnPart(tool_name=call.tool_name, content=content, tool_call_id=call.tool_call_id)
 
 
-def _user(content: list[UserContent]) -> ModelRequest:
+def asking(content: list[UserContent]) -> ModelRequest:
     """One message of ours; a single text goes as such, which every server understands."""
     only = content[0] if len(content) == 1 else None
     return ModelRequest(parts=[UserPromptPart(only if isinstance(only, str) else content)])
 
 
-def _parameters(rules: str, **more: object) -> ModelRequestParameters:
+def parameters(rules: str, **more: object) -> ModelRequestParameters:
+    """What goes with a request besides its messages: the rules, and what ``more`` names."""
     return ModelRequestParameters(instruction_parts=[InstructionPart(rules)], **more)  # type: ignore[arg-type]
 
 
@@ -140,3 +146,13 @@ def _filled_in(response: ModelResponse) -> str:
         if isinstance(part, ToolCallPart) and part.tool_name == _FORM:
             return part.args_as_json_str()
     return "".join(part.content for part in response.parts if isinstance(part, TextPart))
+
+
+def astray(said: str) -> bool:
+    """Whether the end of an answer only repeats itself, or the tags of the prompt; small models come to that."""
+    if "<clew:" in said[-_LOOKED_AT // 4 :]:
+        return True
+    end = said[-_LOOKED_AT:]
+    if len(end) < _LOOKED_AT:
+        return False
+    return any(end[size:] == end[:-size] for size in range(2, _LONGEST_LOOP)) and len(set(end)) > 1

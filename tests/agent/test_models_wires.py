@@ -15,7 +15,7 @@ from kit.briefs import CRITICAL, Murmur, brief, document, thoughts_of, working_s
 from kit.model_script import KEY, Answer, Call, Error, Form, Step, Wire
 from kit.openai_wire import openai_wire
 
-from agent.mind import Brief, FellBack, Filed, Named, Proposal, Said, Thought, Unfiled
+from agent.mind import Brief, FellBack, Filed, Named, Narrated, Proposal, Said, Thought, Unfiled
 from agent.models import Limits, open_mind
 
 QUICK = Limits(connect=2, first_token=2, between_tokens=2, turn=10)
@@ -116,7 +116,12 @@ async def test_a_tool_is_called_and_its_answer_goes_back(served: Served) -> None
 
 
 async def test_calls_that_make_no_sense_are_answered_with_a_sentence(served: Served) -> None:
-    calls = (("look_up", {"words": ""}), ("send_mail", {}), ("look_up", "[1]"), ("look_up", {"words": "cap"}))
+    calls: tuple[tuple[str, Any], ...] = (
+        ("look_up", {"words": ""}),
+        ("send_mail", {}),
+        ("look_up", "[1]"),
+        ("look_up", {"words": "cap"}),
+    )
     thoughts = await served.think(Call((*calls, ("look_up", {"words": "one too many"}))), PLAIN, Form(NOTHING))
     assert spoken(thoughts) == "The cap stays where it is."
     text = sent(served.wire, 1)
@@ -140,6 +145,18 @@ async def test_notes_are_filed_in_the_words_of_the_people(served: Served) -> Non
     assert Filed((Proposal("decision", quote, "m1", quote, topic="database"),)) in thoughts
     assert sum(isinstance(thought, Filed) for thought in thoughts) == 2
     assert [thought for thought in thoughts if isinstance(thought, Named)] == [Named("Postgres ledger")]
+
+
+NARRATIVE = (
+    f"{CRITICAL} The text is to be written in British English. The notice period is thirty days. Whether Cobalt "
+    "accepts a 21-day termination notice is still open. Next, Ada sends the redline to Okafor. No calls."
+)
+
+
+async def test_a_paragraph_is_told_only_if_it_is_faithful(served: Served) -> None:
+    for text, told in ((NARRATIVE, True), (NARRATIVE.replace("thirty", "sixty"), False)):
+        thoughts = await served.think(PLAIN, Form({**NOTHING, "narrative": text}))
+        assert [thought for thought in thoughts if isinstance(thought, Narrated)] == [Narrated(text)] * told
 
 
 async def test_a_model_that_keeps_to_no_schema_fills_in_the_form_as_a_tool(served: Served) -> None:
@@ -186,7 +203,7 @@ async def test_a_service_that_keeps_failing_is_given_up(served: Served) -> None:
 
 @pytest.mark.parametrize("trouble", ["cut_after", "garble_after", "stall_after"])
 async def test_an_answer_that_breaks_off_goes_on_where_it_was(served: Served, trouble: str) -> None:
-    broken = Answer(("The notice period ", "is thir"), **{trouble: 2})
+    broken = replace(Answer(("The notice period ", "is thir")), **{trouble: 2})  # type: ignore[arg-type]
     rest = Answer(("period is thir", "ty days."))
     thoughts = await served.think(broken, rest, Form(NOTHING), limits=replace(QUICK, between_tokens=0.3))
     assert spoken(thoughts) == "The notice period is thirty days."

@@ -1,0 +1,112 @@
+"""A model in a file, run by its own engine on this machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from pathlib import Path
+
+import anyio
+import pytest
+from kit.briefs import Murmur, brief, thoughts_of, working_set
+
+from agent.mind import FellBack, Filed, Proposal, Said
+from agent.models import Limits, open_mind
+from agent.models.exchange import Asked, Exchange
+from agent.models.local import LocalModel
+from agent.models.mind import ModelMind
+from agent.models.turn import Turn, asking, parameters
+
+MODEL = Path(__file__).resolve().parents[2] / ".stamps" / "smollm2.gguf"
+FILED = Filed((Proposal("constraint", "No calls.", "m1", "No calls."),))
+CLERK = (FILED, Said("The clerk's answer."))
+BARE = working_set(constraints=[], decisions=[], questions=[], slots=[], documents=[])
+
+pytestmark = pytest.mark.skipif(
+    not MODEL.exists() and "CI" not in os.environ, reason=f"{MODEL.name} is not there: make .stamps/smollm2.gguf"
+)
+
+
+@pytest.fixture(scope="module")
+async def local() -> AsyncIterator[LocalModel]:
+    async with LocalModel(MODEL, Limits(answer_tokens=400)) as model:
+        yield model
+
+
+def asked(text: str) -> Asked:
+    return Asked([asking([text])], parameters("Be brief."), 30)
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def resident_mb(pid: int) -> int:
+    line = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmRSS"))
+    return int(line.split()[1]) // 1024
+
+
+async def test_its_words_come_as_they_are_made(local: LocalModel) -> None:
+    engine = await local.engine()
+    exchange = Exchange(engine.model, local.limits, engine.settings)
+    pieces = [text async for text in exchange.say(asked("Say hello."))]
+    assert len(pieces) > 3
+    assert "hello" in "".join(pieces).lower()
+    assert exchange.response.usage.output_tokens >= len(pieces)
+    assert local.pid is not None and resident_mb(local.pid) < 600
+
+
+async def test_its_notes_are_in_the_form_asked_for_however_poor(local: LocalModel) -> None:
+    about = brief("We go with Postgres for the ledger.", contents=BARE)
+    notes = await Turn(await local.engine(), about, local.limits, ()).notes([])
+    assert all(entry.message == "M1" for entry in notes.entries)
+
+
+async def test_stopping_ends_its_work_at_once(local: LocalModel) -> None:
+    engine = await local.engine()
+    pid = local.pid
+    assert pid is not None
+    with anyio.CancelScope() as scope:
+        async with aclosing(Exchange(engine.model, local.limits, engine.settings).say(asked("Count to 900."))) as said:
+            async for _ in said:
+                stopped = anyio.current_time()
+                scope.cancel()
+    assert scope.cancelled_caught
+    assert anyio.current_time() - stopped < 0.2
+    await anyio.sleep(0.2)
+    used = cpu_seconds(pid)
+    await anyio.sleep(0.5)
+    assert cpu_seconds(pid) - used < 0.05
+    assert local.pid == pid
+
+
+async def test_a_crash_costs_one_turn() -> None:
+    async with LocalModel(MODEL, Limits(answer_tokens=400, retries=0)) as model:
+        mind = ModelMind("local:test", model.engine, Murmur(CLERK), model.limits, ())
+        thoughts, killed = [], None
+        async for thought in mind.think(brief("Count to 900. No calls.", contents=BARE)):
+            thoughts.append(thought)
+            if isinstance(thought, Said) and killed is None:
+                killed = model.pid
+                assert killed is not None
+                os.kill(killed, signal.SIGKILL)
+        assert FellBack("The connection to the model broke off or did not come about.") in thoughts
+        assert thoughts[0] == FILED
+        assert thoughts[-1] == Said("\n\nThe clerk's answer.")
+        await model.engine()
+        assert model.pid not in (None, killed)
+        again = model.pid
+    assert again is not None and not Path(f"/proc/{again}").exists()
+
+
+async def test_a_turn_with_it_keeps_the_clerks_floor() -> None:
+    limits = Limits(answer_tokens=24)
+    async with open_mind(f"local:{MODEL}", Murmur(CLERK), limits=limits, environ={}) as mind:
+        assert mind.name == "local:smollm2.gguf"
+        thoughts = await thoughts_of(mind, brief("No calls.", contents=BARE))
+    assert thoughts[0] == FILED
+    assert sum(isinstance(thought, Said) for thought in thoughts) > 3
+    assert any(isinstance(thought, FellBack) for thought in thoughts)  # no note is written in 24 tokens
