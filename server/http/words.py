@@ -1,8 +1,8 @@
 """What stands in tasks, kept by its terms to compare first messages with. Owns who waits for a reading, and how long.
 
-A document is read once for each time its task changed, in the background, a few at once; nobody waits twice for the
-same reading, so a document that hangs the engine, or can't be had, delays one answer and no more. Must never keep the
-words themselves, nor let a reading fail anybody.
+A document is read once for each time its task changed, in the background, a few at once; nobody waits for what
+somebody waited for in vain, so a document that hangs the engine, or can't be had, delays one answer and no more. Must
+never keep the words themselves, nor let a reading fail anybody.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
@@ -35,6 +36,14 @@ class _Kept(NamedTuple):
     profile: Profile
 
 
+@dataclass(eq=False, slots=True)
+class _Reading:
+    wanted: Wanted
+    task: asyncio.Task[None] | None = None
+    late: bool = False
+    """Somebody waited for it in vain."""
+
+
 class Words:
     """``async with Words(read) as words``; ``read`` may take long, or raise."""
 
@@ -42,8 +51,8 @@ class Words:
         self._read = read
         self._kept: OrderedDict[DocName, _Kept] = OrderedDict()
         self._size = 0
-        self._underway: dict[DocName, asyncio.Task[None]] = {}
-        self._awaited: OrderedDict[DocName, float] = OrderedDict()
+        self._underway: dict[DocName, _Reading] = {}
+        self._late: OrderedDict[DocName, float] = OrderedDict()
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._tasks = asyncio.TaskGroup()
 
@@ -54,18 +63,21 @@ class Words:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for reading in self._underway.values():
-            reading.cancel()
+        for document in list(self._underway):
+            self._stop(document)
         await self._tasks.__aexit__(kind, error, trace)
 
     async def profiles(self, wanted: Sequence[Wanted], patience: float) -> dict[DocName, Profile]:
         """What is known of the documents within ``patience`` seconds: of some perhaps what stood in them before.
 
-        They are read in the order given. What nobody has waited for yet is waited for; all the rest goes on without.
+        They are read in the order given. What somebody has waited for in vain is not waited for again.
         """
-        waiting = [reading for one in wanted if (reading := self._reading(one)) and self._is_news(one)]
-        if waiting:
-            await asyncio.wait(waiting, timeout=patience)
+        readings = [reading for one in wanted if (reading := self._begin(one)) is not None]
+        awaited = {reading.task: reading for reading in readings if reading.task is not None and not reading.late}
+        if awaited:
+            _, pending = await asyncio.wait(awaited, timeout=patience)
+            for task in pending:
+                self._note_late(awaited[task])
         found: dict[DocName, Profile] = {}
         for one in wanted:
             kept = self._kept.get(one.document)
@@ -77,43 +89,51 @@ class Words:
     def forget(self, document: DocName) -> None:
         """Drop what is kept of a document that was deleted."""
         self._drop(document)
-        self._awaited.pop(document, None)
-        reading = self._underway.pop(document, None)
-        if reading is not None:
-            reading.cancel()
+        self._late.pop(document, None)
+        self._stop(document)
 
-    def _reading(self, one: Wanted) -> asyncio.Task[None] | None:
-        """The task that reads it, begun if need be; None if it is known."""
+    def _begin(self, one: Wanted) -> _Reading | None:
+        """The reading that is under way, begun if need be; None if the document is known."""
         kept = self._kept.get(one.document)
         if kept is not None and kept.changed >= one.changed:
             return None
-        if one.document not in self._underway:
-            reading = self._tasks.create_task(self._fetch(one), name=f"words of {one.document}")
-            self._underway[one.document] = reading
-        return self._underway[one.document]
+        reading = self._underway.get(one.document)
+        if reading is None:
+            reading = self._underway[one.document] = _Reading(one)
+            reading.late = self._late.get(one.document, -1.0) >= one.changed
+            reading.task = self._tasks.create_task(self._fetch(reading), name=f"words of {one.document}")
+        reading.wanted = one
+        return reading
 
-    def _is_news(self, one: Wanted) -> bool:
-        """Whether nobody has waited for this reading before; now somebody has."""
-        before = self._awaited.pop(one.document, None)
-        self._awaited[one.document] = one.changed
-        if len(self._awaited) > NAMES_KEPT:
-            self._awaited.popitem(last=False)
-        return before is None or before < one.changed
+    async def _fetch(self, reading: _Reading) -> None:
+        """Read until what was read is what is wanted, for it may change meanwhile."""
+        document, done = reading.wanted.document, None
+        while done != reading.wanted:
+            done = reading.wanted
+            try:
+                async with self._turns:
+                    read = await self._read(document)
+            except Exception:  # nobody is there to be told; whoever asks next begins another, and does not wait for it
+                self._note_late(reading)
+                break
+            self._keep(done, titled(read, done.name))
+        del self._underway[document]
 
-    async def _fetch(self, one: Wanted) -> None:
-        read: Profile | None = None
-        try:
-            async with self._turns:
-                read = await self._read(one.document)
-        except Exception:  # nobody is there to be told; whoever asks next begins another, and does not wait for it
-            pass
-        if self._underway.get(one.document) is asyncio.current_task():  # else it was forgotten meanwhile
-            del self._underway[one.document]
-            if read is not None:
-                self._keep(one, titled(read, one.name))
+    def _note_late(self, reading: _Reading) -> None:
+        reading.late = True
+        self._late[reading.wanted.document] = reading.wanted.changed
+        self._late.move_to_end(reading.wanted.document)
+        if len(self._late) > NAMES_KEPT:
+            self._late.popitem(last=False)
+
+    def _stop(self, document: DocName) -> None:
+        reading = self._underway.pop(document, None)
+        if reading is not None and reading.task is not None:
+            reading.task.cancel()
 
     def _keep(self, one: Wanted, read: Profile) -> None:
         self._drop(one.document)
+        self._late.pop(one.document, None)
         self._kept[one.document] = _Kept(one.changed, read)
         self._size += len(read.counts)
         while self._size > TERMS_KEPT and len(self._kept) > 1:

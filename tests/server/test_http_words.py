@@ -41,17 +41,18 @@ async def test_a_document_is_read_once_for_each_time_it_changed() -> None:
         assert shelf.asked["a"] == 2
 
 
-async def test_nobody_waits_twice_for_the_same_reading_and_what_it_brings_is_there_later() -> None:
+async def test_nobody_waits_for_what_was_waited_for_in_vain_and_what_it_brings_is_there_later() -> None:
     shelf = Shelf()
     shelf.held["a"] = anyio.Event()
     async with Words(shelf.read) as known:
         assert set(await known.profiles([wanted("a"), wanted("b")], 0.1)) == {DocName(TaskId("b"))}
         with anyio.fail_after(10):
             assert DocName(TaskId("a")) not in await known.profiles([wanted("a"), wanted("b")], 60)
+            assert DocName(TaskId("a")) not in await known.profiles([wanted("a", 2.0)], 60), "changed or not"
         shelf.held.pop("a").set()
         await anyio.wait_all_tasks_blocked()
-        assert set(await known.profiles([wanted("a"), wanted("b")], 60)) == {DocName(TaskId("a")), DocName(TaskId("b"))}
-    assert shelf.asked == {"a": 1, "b": 1}
+        assert set(await known.profiles([wanted("a", 2.0), wanted("b")], 60)) == {wanted("a")[0], wanted("b")[0]}
+    assert shelf.asked == {"a": 2, "b": 1}, "what changed while it was read is read again"
 
 
 async def test_what_stood_there_before_serves_until_the_new_is_read() -> None:
@@ -82,3 +83,22 @@ async def test_what_is_kept_is_bounded_and_the_longest_unused_goes_first(monkeyp
         for name in ("a", "c", "d"):
             await known.profiles([wanted(name)], 5)
     assert shelf.asked == {"a": 1, "b": 1, "c": 1, "d": 1}
+
+
+async def test_a_reading_that_fails_is_begun_again_and_not_waited_for_until_the_task_changes() -> None:
+    shelf, failing = Shelf(), True
+
+    async def read(document: DocName) -> Profile:
+        if failing:
+            raise RuntimeError("just now")
+        return await shelf.read(document)
+
+    async with Words(read) as known:
+        assert await known.profiles([wanted("a")], 60) == {}
+        failing = False
+        shelf.held["a"] = anyio.Event()
+        with anyio.fail_after(10):
+            assert await known.profiles([wanted("a")], 60) == {}
+        shelf.held.pop("a").set()
+        await anyio.wait_all_tasks_blocked()
+        assert len(await known.profiles([wanted("a")], 60)) == 1
