@@ -90,7 +90,12 @@ class LateEngine:
     def __init__(self, tasks: TaskGroup) -> None:
         self._tasks = tasks
         self._lock = anyio.Lock()
+        self._over = anyio.Event()
         self.engine: Engine | None = None
+
+    def stop(self) -> None:
+        """Let it end by itself: who is cancelled over and over can't wait for the processes it has just started."""
+        self._over.set()
 
     async def project(self, update: bytes, document: Hashable = None, seq: int = 0) -> dict[str, Any]:
         return await (await self._started()).project(update, document, seq)
@@ -120,7 +125,7 @@ class LateEngine:
     async def _run(self, *, task_status: TaskStatus[Engine] = anyio.TASK_STATUS_IGNORED) -> None:
         async with Engine(workers={"read": 1, "parse": 0, "compact": 0}) as engine:
             task_status.started(engine)
-            await anyio.sleep_forever()
+            await self._over.wait()
 
 
 @dataclass
@@ -284,7 +289,7 @@ async def app_under_test(folder: Path, static: Path | None = None) -> AsyncItera
                     ) as app,
                 ):
                     yield app
-            tasks.cancel_scope.cancel()
+                engine.stop()
 
 
 @asynccontextmanager
