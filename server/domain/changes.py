@@ -14,7 +14,6 @@ from crdt_docs.updates.touched import Path
 from server.domain.clock import iso
 from server.domain.facts import NEXT_STEP, OVER, Item, step_words
 from server.domain.log import Actor
-from server.domain.quoting import one_line
 
 KINDS: Final = {
     "constraints": "constraint", "decisions": "decision", "questions": "question", "outputs": "output",
@@ -42,9 +41,10 @@ class Written(NamedTuple):
 
 
 class Deleted(NamedTuple):
-    """Something is gone from a place, or the entry itself."""
+    """Something is gone from a place, or the entry itself; ``seen`` if the person had seen what stood there."""
 
     path: Path
+    seen: bool
     actor: Actor
     at: float
 
@@ -60,6 +60,7 @@ class Change(NamedTuple):
     actor: Actor | None
     at: float | None
     severity: str | None = None
+    place: tuple[str, str] = ("", "")
 
 
 def find_changes(
@@ -76,7 +77,11 @@ def find_changes(
         key = (change.kind, change.id, change.what, _party(change.actor))
         if key not in found or (found[key].at or 0) < (change.at or 0):
             found[key] = change
-    return sorted(found.values(), key=lambda change: change.at or 0)
+    for kind, key, what, party in list(found):
+        if what == "retired":
+            found.pop((kind, key, "edited", party), None)  # ending something may take an edit
+    order = {place: number for number, place in enumerate(entries)}
+    return sorted(found.values(), key=lambda change: (change.at or 0, order.get(change.place, len(order))))
 
 
 def word_changes(changes: Iterable[Change], reader: Reader, names: Mapping[str, str]) -> list[Item]:
@@ -99,6 +104,11 @@ def word_changes(changes: Iterable[Change], reader: Reader, names: Mapping[str, 
     ]
 
 
+def excerpt(text: str) -> str:
+    """The beginning of a message."""
+    return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 1]}…"
+
+
 def _entries(ledger: Mapping[str, Any]) -> dict[tuple[str, str], Item]:
     found = {(root, item["id"]): item for root in KINDS if root != "meta" for item in ledger.get(root, [])}
     goal = ledger.get("meta", {}).get("goal") or ""
@@ -109,21 +119,25 @@ def _entries(ledger: Mapping[str, Any]) -> dict[tuple[str, str], Item]:
 def _written(
     written: Sequence[Written], made: Mapping[tuple[str, str], Written], entries: Mapping[tuple[str, str], Item]
 ) -> Iterable[Change]:
+    answers = {one.path: _party(one.actor) for one in written if one.made and one.path.inner is not None}
     for one in written:
         item = entries.get((one.path.root, one.path.key))
         if item is None:
             continue
         entry = made.get((one.path.root, one.path.key))
+        if entry is not None and _is_over(item):
+            continue  # it came and went
         what = _deed(one, item)
-        if entry is not None and ((what == "edited" and _party(one.actor) == _party(entry.actor)) or _is_over(item)):
-            continue  # part of adding it, or gone again
+        if what == "edited" and _party(one.actor) in (_party(entry.actor) if entry else None, answers.get(one.path)):
+            continue  # part of adding it
         yield _change(one.path.root, item, what, one.actor, one.at)
 
 
 def _deed(one: Written, item: Item) -> str:
     if one.path.field is None:
         return "added" if one.made else "edited"
-    if one.path.field in ("retired", "dropped") or (one.path.field == "state" and item["status"] in OVER):
+    ended = one.path.field in ("retired", "dropped", "state") and item["status"] in ("retired", "dropped", *OVER)
+    if ended and one.path.root != "outputs":
         return "retired"
     return "answered" if one.made and one.path.field == "answers" else "edited"
 
@@ -145,10 +159,10 @@ def _deleted(
         item, entry = entries.get((root, key)), made.get((root, key))
         if root not in KINDS or (root == "meta" and key != "goal"):
             continue
-        if item is None:
+        if item is None and one.path.field is None and one.seen:
             gone = {"id": key, "text": "", "status": "removed"}
             yield _change(root, gone, "removed", one.actor, one.at)
-        elif entry is None or (_party(entry.actor) != _party(one.actor) and not _is_over(item)):
+        elif item is not None and (entry is None or (_party(entry.actor) != _party(one.actor) and not _is_over(item))):
             yield _change(root, item, "edited", one.actor, one.at)
 
 
@@ -156,9 +170,11 @@ def _change(root: str, item: Item, what: str, actor: Actor | None, at: float | N
     kind, text = KINDS[root], item["text"] if "text" in item else item.get("title", "")
     if root == "slots" and item.get("intent") == NEXT_STEP:
         kind, text = NEXT_STEP, step_words(item)
-    if kind == "message" and len(one_line(text)) > MOST_LETTERS:
-        text = f"{one_line(text)[:MOST_LETTERS]}…"
-    return Change(item["id"], text, item.get("status", "current"), kind, what, actor, at, item.get("severity"))
+    if kind == "message":
+        text = excerpt(text)
+    return Change(
+        item["id"], text, item.get("status", "current"), kind, what, actor, at, item.get("severity"), (root, item["id"])
+    )
 
 
 def _is_over(item: Item) -> bool:

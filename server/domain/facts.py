@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from server.domain.quoting import one_line
+from server.domain.quoting import has_words, one_line
 
 Item = dict[str, Any]
 """An entry of the working set as the engine reads it: at least ``id``, ``text`` and ``status``."""
@@ -53,12 +53,12 @@ def gather(ledger: Mapping[str, Any]) -> Facts:
     """What stands in the working set: nothing without words, nothing that was taken back."""
 
     def standing(kind: str, *statuses: str) -> list[Item]:
-        return [item for item in ledger.get(kind, []) if item["status"] in statuses and one_line(item["text"])]
+        return [item for item in ledger.get(kind, []) if item["status"] in statuses and has_words(item["text"])]
 
     constraints = standing("constraints", "active")
     decisions = standing("decisions", "current", "conflicting")
     questions = standing("questions", "open", "conflicting", "answered")
-    outputs = [_without_body(item) for item in ledger.get("outputs", []) if one_line(item["text"])]
+    outputs = [_without_body(item) for item in ledger.get("outputs", []) if has_words(item["text"])]
     steps = open_steps(ledger)
     return Facts(
         goal=one_line(ledger.get("meta", {}).get("goal") or ""),
@@ -81,7 +81,7 @@ def severity(item: Mapping[str, Any]) -> str:
 
 def standing_answers(question: Mapping[str, Any]) -> list[Item]:
     """The answers that have words and that no other answer took the place of."""
-    given = [answer for answer in question.get("answers", []) if one_line(answer["text"])]
+    given = [answer for answer in question.get("answers", []) if has_words(answer["text"])]
     replaced = {old for answer in given for old in answer.get("supersedes", []) if old != answer["id"]}
     return [answer for answer in given if answer["id"] not in replaced] or given
 
@@ -91,7 +91,7 @@ def open_steps(ledger: Mapping[str, Any]) -> list[Item]:
     found: list[tuple[float, Item]] = []
     for slot in ledger.get("slots", []):
         text = step_words(slot)
-        if slot.get("intent") == NEXT_STEP and slot["status"] not in OVER and one_line(text):
+        if slot.get("intent") == NEXT_STEP and slot["status"] not in OVER and has_words(text):
             at = slot["fields"].get("at")
             step = {"id": slot["id"], "text": text, "status": slot["status"], "kind": NEXT_STEP}
             found.append((at if isinstance(at, int | float) else 0, step))
@@ -115,7 +115,7 @@ def following(questions: Sequence[Item], outputs: Sequence[Item]) -> Item | None
             return {"id": item["id"], "text": item["text"], "status": item["status"], "kind": "question"}
     for item in outputs:
         if not is_finished(item):
-            text = item["next"] if one_line(item.get("next") or "") else item["text"]
+            text = item["next"] if has_words(item.get("next") or "") else item["text"]
             step = {"id": item["id"], "text": text, "status": item["status"], "kind": "output"}
             return {**step, "title": item["text"]}
     return None
@@ -148,21 +148,26 @@ def conflicts(every: Sequence[Item], standing: Sequence[Item]) -> list[list[str]
 
 def not_filed(ledger: Mapping[str, Any]) -> list[Item]:
     """What an agent could not file: words of a message that stand in it still, and in no entry of the ledger."""
-    said = {message["id"]: one_line(message["text"]) for message in ledger.get("messages", [])}
+    claimed = list(_unfiled(ledger.get("messages", [])))
+    if not claimed:
+        return []
+    said = {message["id"]: one_line(message["text"]) for message in ledger["messages"]}
     filed = [one_line(text).casefold() for text in _filed_words(ledger)]
     found: dict[tuple[str, str], Item] = {}
-    for message in ledger.get("messages", []):
+    for item in claimed:
+        words = one_line(item["text"])
+        if words in said.get(item["source"], "") and not any(words.casefold() in one for one in filed):
+            found.setdefault((item["source"], words), item)
+    return list(found.values())
+
+
+def _unfiled(messages: Iterable[Item]) -> Iterable[Item]:
+    for message in messages:
         refs = message.get("refs")
         for number, ref in enumerate(refs if isinstance(refs, list) else ()):
             text, source = (ref.get("unfiled"), ref.get("source")) if isinstance(ref, dict) else (None, None)
-            if not isinstance(text, str) or not isinstance(source, str):
-                continue
-            words = one_line(text)
-            if not words or words not in said.get(source, "") or any(words.casefold() in one for one in filed):
-                continue
-            unfiled = {"id": f"{message['id']}/{number}", "text": text, "status": "not_filed", "source": source}
-            found.setdefault((source, words), unfiled)
-    return list(found.values())
+            if isinstance(text, str) and isinstance(source, str) and has_words(text):
+                yield {"id": f"{message['id']}/{number}", "text": text, "status": "not_filed", "source": source}
 
 
 def _filed_words(ledger: Mapping[str, Any]) -> Iterable[str]:
@@ -179,10 +184,10 @@ def _without_body(output: Item) -> Item:
 
 def _calls(ledger: Mapping[str, Any]) -> list[Item]:
     waiting = [call for call in ledger.get("calls", []) if one_line(call["status"]).casefold() not in SETTLED]
-    return [{**call, "kind": "call"} for call in waiting if one_line(call["text"])]
+    return [{**call, "kind": "call"} for call in waiting if has_words(call["text"])]
 
 
 def _dialogues(ledger: Mapping[str, Any]) -> list[Item]:
     waiting = [slot for slot in ledger.get("slots", []) if one_line(slot["status"]).casefold() not in OVER]
-    told = [slot for slot in waiting if one_line(slot["text"]) and slot.get("intent") != NEXT_STEP]
+    told = [slot for slot in waiting if has_words(slot["text"]) and slot.get("intent") != NEXT_STEP]
     return [{**slot, "kind": "dialogue"} for slot in told]

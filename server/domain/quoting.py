@@ -11,15 +11,21 @@ import re
 from collections.abc import Sequence
 from typing import Final, Literal
 
-_TURNING: Final = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
+_TURNING: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
 """Characters without a shape that turn the direction of all that follows, the server's own sentences too."""
+_SAID: Final = re.compile("[^\\s\u202a-\u202e\u2066-\u2069]")
 _BRACKETS: Final = re.compile(r"⟦+|⟧+")
 _ENDED: Final = {".": re.compile(r"[.?!…。？！][”»」]$"), "。": re.compile(r"[…。？！][”»」]$")}
 
 
 def one_line(text: str) -> str:
     """The words with every run of blanks and breaks as one space, so that no item can pass for a heading."""
-    return " ".join(text.translate(_TURNING).split())
+    return " ".join((text if text.isascii() else _TURNING.sub("", text)).split())
+
+
+def has_words(text: str) -> bool:
+    """Whether there is anything to read in it."""
+    return _SAID.search(text) is not None
 
 
 def quote(text: str, pairs: Sequence[str]) -> str:

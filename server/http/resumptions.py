@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 from crdt_docs.ids import DocName, TaskId
 from crdt_docs.updates.touched import Path
 from server.domain.access import Principal
-from server.domain.changes import Change, Deleted, Written, find_changes, word_changes
+from server.domain.changes import Change, Deleted, Written, excerpt, find_changes, word_changes
 from server.domain.changes import Reader as Reading
 from server.domain.clock import Clock
 from server.domain.facts import Facts, Item, gather
@@ -29,8 +29,9 @@ from server.rooms.authors import Authors
 from server.rooms.looking import Looking
 from server.store.names import Names
 
-KEPT: Final = 200
-"""Documents whose facts are kept; and as many people's changes."""
+WEIGHT_KEPT: Final = 20_000_000
+"""What is kept of facts, and as much of changes: characters, and ``ENTRY`` for each entry."""
+ENTRY: Final = 1_000
 Value = TypeVar("Value")
 
 
@@ -47,7 +48,8 @@ class _Kept(Generic[Value]):
     """The newest value for each key, the least recently used thrown out; a value counts only for its own moment."""
 
     def __init__(self) -> None:
-        self._held: OrderedDict[Any, tuple[Any, Value]] = OrderedDict()
+        self._held: OrderedDict[Any, tuple[Any, Value, int]] = OrderedDict()
+        self._weight = 0
 
     def get(self, key: object, moment: object) -> Value | None:
         held = self._held.get(key)
@@ -56,11 +58,16 @@ class _Kept(Generic[Value]):
         self._held.move_to_end(key)
         return held[1]
 
-    def put(self, key: object, moment: object, value: Value) -> None:
-        self._held[key] = (moment, value)
-        self._held.move_to_end(key)
-        if len(self._held) > KEPT:
-            self._held.popitem(last=False)
+    def put(self, key: object, moment: object, value: Value, weight: int) -> None:
+        self.forget(key)
+        self._held[key] = (moment, value, weight)
+        self._weight += weight
+        while self._weight > WEIGHT_KEPT:
+            self.forget(next(iter(self._held)))
+
+    def forget(self, key: object) -> None:
+        held = self._held.pop(key, None)
+        self._weight -= held[2] if held is not None else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +123,7 @@ class Resumptions:
             raise
         narrative = await self._narrative(called, ledger)
         stood = _Stood(ledger["seq"], gather(ledger), _slim(ledger), narrative)
-        self._stood.put(name, ((moment[0], stood.seq), called), stood)
+        self._stood.put(name, ((moment[0], stood.seq), called), stood, _weight(stood.ledger))
         return stood
 
     async def _narrative(self, called: str, ledger: dict[str, Any]) -> str | None:
@@ -148,10 +155,14 @@ class Resumptions:
             )
         except EngineFailed:
             return None
-        lost = zip(changed.lost, cuts, strict=True)
-        deleted = [Deleted(_path(path), cut.actor, cut.at) for path, cut in lost if path is not None]
+        had = look.state_vector
+        deleted = [
+            Deleted(_path(path), cut.clock < had.get(cut.client, 0), cut.actor, cut.at)
+            for path, cut in zip(changed.lost, cuts, strict=True)
+            if path is not None
+        ]
         found = find_changes(stood.ledger, await self._written(name, changed), deleted, reading)
-        self._changes.put(key, at, found)
+        self._changes.put(key, at, found, sum(ENTRY + len(change.text) for change in found))
         return found
 
     async def _written(self, name: DocName, changed: Changed) -> list[Written]:
@@ -184,4 +195,10 @@ def _slim(ledger: dict[str, Any]) -> dict[str, Any]:
     """The ledger without running text, which no change is told with."""
     documents = [{**document, "markdown": ""} for document in ledger["documents"]]
     outputs = [{**output, "markdown": ""} for output in ledger["outputs"]]
-    return {**ledger, "documents": documents, "outputs": outputs, "summary": {}}
+    messages = [{"id": one["id"], "text": excerpt(one["text"]), "status": one["status"]} for one in ledger["messages"]]
+    return {**ledger, "documents": documents, "outputs": outputs, "messages": messages, "summary": {}}
+
+
+def _weight(ledger: dict[str, Any]) -> int:
+    roots = [entries for entries in ledger.values() if isinstance(entries, list)]
+    return sum(ENTRY + len(entry.get("text", "")) for entries in roots for entry in entries)
