@@ -35,11 +35,7 @@ class Unwelcome(Declined):
 
 
 class WorkerLost(AgentError):
-    """A worker process ended or went silent; ``code`` is its exit status, negative for a signal."""
-
-    def __init__(self, why: str, code: int | None = None) -> None:
-        super().__init__(why)
-        self.code = code
+    """A worker process ended, went silent or can't be had."""
 
 
 class Usage(AgentError):

@@ -152,7 +152,7 @@ class _Held:
                 tasks.start_soon(self._keep)
                 tasks.start_soon(self._enforce, worker)
                 worker.tell(self._begin)  # its messages are all that wait: what came after the first attempt is in it
-                ended = await self._follow(worker, tasks)
+                ended = await self._follow(worker)
                 tasks.cancel_scope.cancel()
         except BaseExceptionGroup as several:
             raise first_of(several) from None
@@ -175,15 +175,18 @@ class _Held:
         except AgentError as error:
             log.info("turn %s: %s", self.turn, error)  # its lease runs out
 
-    async def _follow(self, worker: Worker, tasks: TaskGroup) -> Ended:
-        while True:
-            match await worker.hear():
-                case Ended() as ended:
-                    return ended
-                case Boundary():
-                    worker.tell(Queued(await self._renew()))
-                case Proposed(name):
-                    tasks.start_soon(self._propose, name)
+    async def _follow(self, worker: Worker) -> Ended:
+        """Hear what the worker says to its last word; names are proposed while the grant still may."""
+        async with anyio.create_task_group() as proposals:
+            while True:
+                match await worker.hear():
+                    case Ended() as ended:
+                        break
+                    case Boundary():
+                        worker.tell(Queued(await self._renew()))
+                    case Proposed(name):
+                        proposals.start_soon(self._propose, name)
+        return ended
 
     async def _propose(self, name: str) -> None:
         assert self._begin is not None

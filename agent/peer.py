@@ -15,13 +15,20 @@ from pycrdt import Doc
 from agent.answering import REVOKED, Answering
 from agent.mind import Mind
 from agent.pipe import Begin, Boundary, Ended, Proposed, ToHost
-from crdt_docs.client import connect
+from crdt_docs.client import Client, connect
 from crdt_docs.errors import ConnectionRefused, Malformed
 from crdt_docs.presence import Presence
 
 SYNC_WITHIN: Final = 20.0
+UNREADABLE_AFTER: Final = 2
+"""Attempts to join."""
 QUEUE_WITHIN: Final = 10.0
 """Seconds for the host to say what came meanwhile; else the next turn answers it."""
+
+
+def _is_unreadable(client: Client) -> bool:
+    """Whether the engine refuses what the server sends, and not for the first time."""
+    return client.attempts >= UNREADABLE_AFTER and isinstance(client.trouble, Malformed)
 
 
 class Peer:
@@ -84,7 +91,10 @@ class Peer:
                 wait=None,
             ) as client:
                 with anyio.fail_after(SYNC_WITHIN) as self._joining:
-                    await client.until(lambda: client.synced)
+                    await client.until(lambda: client.synced or _is_unreadable(client))
+                if _is_unreadable(client):
+                    self._tell(Ended("failed", (), "the document can't be read"))
+                    return None
                 ended = await self._answer(Answering(client, self._mind, begin, self))
                 self._tell(ended)
                 if ended.outcome != "done":
@@ -95,9 +105,7 @@ class Peer:
             why = "the grant is gone" if gone else f"the server closed the document ({refused.code})"
             self._tell(Ended("stopped" if gone else "failed", (), why))
         except TimeoutError:
-            unreadable = isinstance(client.trouble, Malformed)
-            why = "the document can't be read" if unreadable else "the document did not come"
-            self._tell(Ended("failed" if unreadable else "released", (), why))
+            self._tell(Ended("released", (), "the document did not come"))
         return None
 
     async def _answer(self, answering: Answering) -> Ended:

@@ -55,9 +55,10 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The worker is loaded and can begin; ``mind`` is who thinks in it."""
+    """The worker is loaded and can begin; ``mind`` is who thinks in it, ``why`` tells if it is not who was named."""
 
     mind: str
+    why: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

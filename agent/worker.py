@@ -22,7 +22,7 @@ from typing import Final
 import anyio
 
 from agent.mind import Mind
-from agent.minds import open_mind
+from agent.minds import Substitute, open_mind
 from agent.peer import Peer
 from agent.pipe import MAX_LINE, Alive, Begin, Grant, Queued, Ready, Stop, ToHost, read_for_worker, write_line
 
@@ -64,7 +64,7 @@ async def _serve(pipe: socket.socket, server: str, model: str | None, open_mind:
 
     async with open_mind(model) as mind, anyio.create_task_group() as tasks:
         peer = Peer(server, mind, tell)
-        tell(Ready(mind.name))
+        tell(Ready(mind.name, mind.why if isinstance(mind, Substitute) else None))
 
         async def work() -> None:
             await peer.work()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import socket
 import subprocess
@@ -31,6 +32,8 @@ SPARE_AFTER: Final = 1.0
 """Seconds after a worker was lent before the next spare is started: the turn goes first."""
 IDLE: Final = 20.0
 """Seconds for which a worker stays on its task after a turn."""
+log = logging.getLogger("clew.agent")
+
 BOOT: Final = "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); from agent.worker import main; main()"
 
 
@@ -46,7 +49,6 @@ class Worker:
         patience: float,
     ) -> None:
         self.pid = child.pid
-        self.mind = ""
         self._child = child
         self._reader = reader
         self._writer = writer
@@ -74,9 +76,10 @@ class Worker:
             with anyio.CancelScope(shield=True):
                 code = await made.end()
             if isinstance(error, WorkerLost | TimeoutError):
-                raise WorkerLost("a worker ended at its start", code) from None
+                raise WorkerLost(f"a worker ended at its start ({code})") from None
             raise
-        made.mind = first.mind if isinstance(first, Ready) else ""
+        if isinstance(first, Ready) and first.why:
+            log.warning("%s The clerk answers instead.", first.why)
         return made
 
     def tell(self, word: ToWorker) -> None:

@@ -50,18 +50,29 @@ class AgentProcess:
     def kill(self) -> None:
         """kill -9, the host alone."""
         self.process.kill()
-        self.process.wait(PATIENCE)
+        self.wait()
+
+    def close_input(self) -> None:
+        """What a parent's end does to it."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+
+    def wait(self) -> int:
+        """Wait until it has ended; its exit code."""
+        try:
+            return self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+        finally:
+            self.close_input()
 
     def stop(self) -> int:
         """SIGTERM; its exit code."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             self.process.send_signal(signal.SIGCONT)
-        try:
-            return self.process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            raise
+        return self.wait()
 
 
 def start_agent(server: str, bearer: str, log: Path, *options: str, patience: float = 10.0) -> AgentProcess:
@@ -90,8 +101,6 @@ def running_agent(server: str, bearer: str, log: Path, *options: str, patience: 
     finally:
         workers = agent.workers()
         agent.stop()
-        assert agent.process.stdin is not None
-        agent.process.stdin.close()
         wait_until(lambda: not any(is_alive(pid) for pid in workers))
 
 
