@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kit.devices import ARTIFACTS, FLAGS, Device, Devices
+from kit.devices import ARTIFACTS, FLAGS, Device, Devices, Home
 from kit.running_server import RunningServer, running_server
 from playwright.sync_api import Browser, sync_playwright
 
@@ -47,6 +47,20 @@ def operator(chromium: Browser, shared_server: RunningServer) -> Iterator[Device
     """A browser that is signed in to the shared server and asks it for links; quicker than the command line."""
     with Devices(chromium, shared_server, ARTIFACTS) as devices:
         yield devices.new().sign_in(shared_server.new_link())
+
+
+@pytest.fixture(scope="module")
+def home(
+    chromium: Browser, shared_server: RunningServer, operator: Device, request: pytest.FixtureRequest
+) -> Iterator[Home]:
+    """Opened once a file: a page load is what costs."""
+    ARTIFACTS.mkdir(exist_ok=True)
+    name = f"Acme contract for {request.module.__name__.rpartition('.')[2]}"
+    with Devices(chromium, shared_server, ARTIFACTS) as devices:
+        laptop = devices.new().sign_in(operator.invite()).start_task(name)
+        phone = devices.new("small phone", "dark").sign_in(operator.invite()).open_task(name)
+        yield Home(laptop.wait_until("saved"), phone.wait_until("saved"), name)
+        devices.check()
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 from urllib.parse import urlsplit
 
 from kit.running_server import RunningServer
@@ -18,9 +18,8 @@ FLAGS = [
     "--disable-component-update", "--disable-sync", "--font-render-hinting=none",
 ]  # fmt: skip
 SIZES: dict[str, tuple[int, int]] = {"laptop": (1280, 800), "phone": (390, 844), "small phone": (360, 640)}
-HARMLESS = re.compile(r"Failed to load resource|net::ERR_|WebSocket connection to .* failed|TextSelection endpoint")
-"""What Chromium itself says of an answer over 399 or of a server that is down, and what ProseMirror says where a caret
-is restored a moment before its paragraph is there. The page's own words never are."""
+HARMLESS = re.compile(r"Failed to load resource|net::ERR_|WebSocket connection to .* failed")
+"""What Chromium itself says of an answer over 399 or of a server that is down. The page's own words never are."""
 
 Kind = Literal["laptop", "phone", "small phone"]
 Theme = Literal["light", "dark"]
@@ -50,19 +49,67 @@ class Device:
         """Make a task from the list and wait until one can write in it."""
         self.page.get_by_label("New task").fill(name)
         self.page.get_by_role("button", name="Start").click()
-        expect(self.editor).to_be_visible()
-        return self
+        return self.show("Document")
 
     def open_task(self, name: str) -> Self:
         """Open a task from the list and wait until one can write in it."""
         self.page.get_by_role("link", name=name).click()
-        expect(self.editor).to_be_visible()
+        return self.show("Document")
+
+    def show(self, panel: str) -> Self:
+        """Wait until the task is there; bring a part of it into view where the window is too narrow for all."""
+        expect(self.editor).to_be_attached()
+        button = self.page.get_by_role("navigation", name="Parts of the task").get_by_role("button", name=panel)
+        if button.is_visible():
+            button.click()
         return self
 
     def invite(self) -> str:
         """A one-time link for another device of whoever is signed in here."""
         link: str = self.page.evaluate("fetch('/api/v1/links', {method: 'POST'}).then(r => r.json()).then(r => r.url)")
         return link
+
+    @property
+    def ledger(self) -> Locator:
+        """Where the task stands."""
+        return self.page.locator("clew-ledger")
+
+    @property
+    def talk(self) -> Locator:
+        """The conversation."""
+        return self.page.locator("clew-conversation")
+
+    @property
+    def composer(self) -> Locator:
+        """The field to say something in."""
+        return self.page.get_by_label("Say something in this task")
+
+    def section(self, title: str) -> Locator:
+        """A part of the ledger, by its heading."""
+        return self.ledger.locator("section").filter(has=self.page.get_by_role("heading", name=title, exact=True))
+
+    def add(self, what: str, text: str, **more: str) -> Self:
+        """Add an entry to the ledger; ``more`` fills other fields of the form by label."""
+        self.show("Overview")
+        self.page.get_by_role("button", name=what, exact=True).click()
+        for label, value in more.items():
+            field = self.ledger.get_by_label(label.replace("_", " "), exact=True)
+            if field.evaluate("field => field.tagName") == "SELECT":
+                field.select_option(label=value)
+            else:
+                field.fill(value)
+        self.ledger.get_by_label(what, exact=True).and_(self.page.locator("input")).fill(text)
+        self.ledger.get_by_role("button", name="Save").click()
+        return self
+
+    def act(self, entry: str, action: str) -> Self:
+        """Open an entry of the ledger by its words and press one of its buttons."""
+        self.show("Overview")
+        item = self.ledger.locator("[data-entry]").filter(has_text=entry).first
+        if item.locator(".entry-text").get_attribute("aria-expanded") != "true":
+            item.locator(".entry-text").click()
+        item.get_by_role("button", name=action, exact=True).click()
+        return self
 
     @property
     def editor(self) -> Locator:
@@ -101,6 +148,14 @@ class Device:
         """By how many pixels the page is wider than its window."""
         width: int = self.page.evaluate("document.scrollingElement.scrollWidth - innerWidth")
         return width
+
+
+class Home(NamedTuple):
+    """A person's laptop and phone, both in one task; shared by the tests of a file, which each add to it."""
+
+    laptop: Device
+    phone: Device
+    task: str
 
 
 class Devices:

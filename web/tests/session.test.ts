@@ -20,7 +20,7 @@ function server(): { api: Api; live: Map<string, string | null> } {
     newSession: async () => {
       const id = `s${live.size + 1}`;
       live.set(id, null);
-      return id;
+      return { id, candidates: [{ task: { id: "t", name: "Acme" }, score: 0.5, why: "" }] };
     },
     attach: async (session: string, task: string | null) => {
       if (!live.has(session) || task === "missing") throw new Problem(404, "not_found", "There is no such thing here.");
@@ -54,4 +54,14 @@ test("a task that is not there is said to be missing", async () => {
   const { api } = server();
   const session = new Session(api, kept().storage);
   await expect(session.attach("missing")).rejects.toMatchObject({ code: "not_found" });
+});
+
+test("a page that is opened at no task begins anew and hears which tasks it may be about", async () => {
+  const { api, live } = server();
+  const { storage, values } = kept();
+  const session = new Session(api, storage);
+  await session.attach("a");
+  expect((await session.begin()).map((one) => one.task.name)).toEqual(["Acme"]);
+  expect([...live]).toEqual([["s1", "a"], ["s2", null]]);
+  expect(values.get("clew.session")).toBe("s2");
 });

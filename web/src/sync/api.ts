@@ -7,6 +7,71 @@ export interface Task {
   role: "viewer" | "commenter" | "editor" | "owner";
   created_at: string;
   updated_at: string;
+  /** Who gave it its name; absent where the server is older. */
+  named_by?: "none" | "agent" | "user";
+}
+
+/** A task that a new session may be about; `why` is a sentence for the person. */
+export interface Candidate {
+  task: { id: string; name: string };
+  score: number;
+  why: string;
+}
+
+export interface Begun {
+  id: string;
+  candidates: Candidate[];
+}
+
+/** An entry as the server reads it; what else it carries depends on its kind. */
+export interface Item {
+  id: string;
+  text: string;
+  status: string;
+  severity?: string | null;
+  kind?: string;
+}
+
+export interface Change extends Item {
+  what: "added" | "edited" | "answered" | "retired" | "superseded" | "removed";
+  by: string | null;
+  device: string | null;
+  agent?: string | null;
+  at: string | null;
+}
+
+/** Where a task stands. `narrative` is a model's paragraph, if the server found all in it that must be. */
+export interface Resumption {
+  task: Task;
+  text: string;
+  narrative?: string | null;
+  facts: {
+    constraints: Item[];
+    decisions: Item[];
+    questions: Item[];
+    outputs: Item[];
+    pending: Item[];
+    next_steps: Item[];
+    next_step: Item | null;
+    changes: Change[];
+    not_filed: Item[];
+  };
+}
+
+/** One answer of an agent to what people said. */
+export interface Turn {
+  id: string;
+  status: "queued" | "running" | "done" | "stopped" | "failed" | "expired";
+  messages: string[];
+  answer: string;
+  user: Person;
+  why: string | null;
+}
+
+/** One connection to one task, once, within 30 s. */
+export interface Ticket {
+  ticket: string;
+  generation: number;
 }
 
 export interface Person {
@@ -25,7 +90,13 @@ export class Problem extends Error {
   }
 }
 
+/** A server that takes longer than this for an answer is not there: a frozen one would let the page wait for ever. */
+const PATIENCE = 15_000;
+
 export class Api {
+  /** In which language the server's own sentences shall be. */
+  language = "en";
+
   constructor(
     private readonly base = "/api/v1",
     private readonly fetch: typeof globalThis.fetch = (...a) => globalThis.fetch(...a),
@@ -56,8 +127,17 @@ export class Api {
     await this.ask("PATCH", `/tasks/${encodeURIComponent(id)}`, { name });
   }
 
-  async newSession(): Promise<string> {
-    return (await this.ask<{ id: string }>("POST", "/sessions", { framework: "web" })).id;
+  async setStatus(id: string, status: Task["status"]): Promise<Task> {
+    return await this.ask<Task>("PATCH", `/tasks/${encodeURIComponent(id)}`, { status });
+  }
+
+  /** Where the task stands. It counts as this person's look at it, from which the next one's changes are told. */
+  async resume(id: string): Promise<Resumption> {
+    return await this.ask<Resumption>("GET", `/tasks/${encodeURIComponent(id)}/resume?lang=${this.language}`);
+  }
+
+  async newSession(): Promise<Begun> {
+    return await this.ask<Begun>("POST", "/sessions", { framework: "web" });
   }
 
   /** Say which task the session is on, or `null` for none. */
@@ -65,16 +145,42 @@ export class Api {
     await this.ask("PATCH", `/sessions/${encodeURIComponent(session)}`, { task_id: task });
   }
 
-  /** One connection to one task, once, within 30 s. */
-  async ticket(task: string, session: string | null): Promise<string> {
-    const body = session ? { session } : {};
-    return (await this.ask<{ ticket: string }>("POST", `/tasks/${encodeURIComponent(task)}/tickets`, body)).ticket;
+  /** One connection to one task. Without a session it is a session of its own. */
+  async ticket(task: string, session: string | null): Promise<Ticket> {
+    return await this.ask<Ticket>("POST", `/tasks/${encodeURIComponent(task)}/tickets`, session ? { session } : {});
+  }
+
+  /** A task's turns, the latest first. */
+  async turns(task: string): Promise<Turn[]> {
+    return (await this.ask<{ turns: Turn[] }>("GET", `/tasks/${encodeURIComponent(task)}/turns`)).turns;
+  }
+
+  /** When this resolves, the agent writes not one character more. */
+  async stop(turn: string): Promise<void> {
+    await this.ask("POST", `/turns/${encodeURIComponent(turn)}/stop`, {});
+  }
+
+  /** The person's own devices, by id. */
+  async devices(): Promise<Map<string, string>> {
+    const { devices } = await this.ask<{ devices: { id: string; name: string }[] }>("GET", "/devices");
+    return new Map(devices.map(({ id, name }) => [id, name]));
+  }
+
+  /** On which device each of the person's own sessions is or was. */
+  async sessions(): Promise<Map<string, string>> {
+    const { sessions } = await this.ask<{ sessions: { id: string; device: string | null }[] }>("GET", "/sessions?limit=500");
+    return new Map(sessions.flatMap(({ id, device }) => (device ? [[id, device]] : [])));
+  }
+
+  async signOut(): Promise<void> {
+    await this.ask("POST", "/signout");
   }
 
   private async ask<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const init: RequestInit = { method, credentials: "same-origin", cache: "no-store" };
+    const headers: Record<string, string> = { "accept-language": this.language };
+    const init: RequestInit = { method, headers, credentials: "same-origin", cache: "no-store", signal: AbortSignal.timeout(PATIENCE) };
     if (body !== undefined) {
-      init.headers = { "content-type": "application/json" };
+      headers["content-type"] = "application/json";
       init.body = JSON.stringify(body);
     }
     let answer: Response;
@@ -83,7 +189,7 @@ export class Api {
     } catch {
       throw new Problem(0, "unavailable", "The server cannot be reached.");
     }
-    const text = await answer.text();
+    const text = await answer.text().catch(() => "");
     const value = parse(text);
     if (answer.ok) return value as T;
     const { code, detail, title } = (value ?? {}) as Record<string, string | undefined>;

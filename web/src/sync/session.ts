@@ -3,7 +3,7 @@
  * taken for the unit of memory, which is the task.
  */
 
-import { Problem, type Api } from "./api";
+import { Problem, type Api, type Candidate } from "./api";
 
 const KEY = "clew.session";
 
@@ -33,9 +33,16 @@ export class Session {
     }
   }
 
+  /** Begin anew, as a page does that is opened at no task: which ones may it be about, the likeliest first? */
+  async begin(): Promise<Candidate[]> {
+    const { id, candidates } = await this.api.newSession();
+    this.#id = id;
+    this.storage.setItem(KEY, id);
+    return candidates;
+  }
+
   async #start(): Promise<string> {
-    this.#id = await this.api.newSession();
-    this.storage.setItem(KEY, this.#id);
-    return this.#id;
+    await this.begin();
+    return this.#id!;
   }
 }

@@ -34,14 +34,18 @@ export interface Options {
   task: string;
   ticket: () => Promise<string>;
   user: Presence;
+  /** What a copy on this device held; `unsent` if not all of it had got through. */
+  doc?: Y.Doc;
+  unsent?: boolean;
   Socket?: typeof WebSocket;
 }
 
-type Events = { light: Shown; presence: null; ready: null; ended: End };
+/** `reached` is the state vector of what the server has on its disk now. */
+type Events = { light: Shown; presence: null; ready: null; synced: null; ended: End; reached: Uint8Array };
 
 export class TaskSync {
-  readonly doc = new Y.Doc();
-  readonly awareness = new Awareness(this.doc);
+  readonly doc: Y.Doc;
+  readonly awareness: Awareness;
   readonly provider: WebsocketProvider;
   /** Whether the document was complete at least once. */
   ready = false;
@@ -51,11 +55,17 @@ export class TaskSync {
   readonly #timers: ReturnType<typeof setInterval>[] = [];
   #asking: { timer: ReturnType<typeof setTimeout>; since: number } | null = null;
   #told = "";
+  #asked: { number: number; vector: Uint8Array }[] = [];
+  #changed = true;
 
   readonly #ticket: () => Promise<string>;
 
   constructor(options: Options) {
     this.#ticket = options.ticket;
+    this.doc = options.doc ?? new Y.Doc();
+    this.awareness = new Awareness(this.doc);
+    this.ready = this.doc.getMap("meta").has("schema");
+    if (options.unsent) this.#light.edited();
     this.awareness.setLocalState({ user: options.user });
     this.provider = new WebsocketProvider(`${options.server}/sync`, options.task, this.doc, {
       WebSocketPolyfill: options.Socket ?? ticketSocketClass(options.ticket),
@@ -86,7 +96,19 @@ export class TaskSync {
     this.provider.connect();
   }
 
+  /** Try again now rather than in a moment. */
+  retry(): void {
+    this.#reconnect();
+  }
+
+  /** End the connection, and with it the document. */
   destroy(): void {
+    this.leave();
+    this.doc.destroy();
+  }
+
+  /** End the connection and leave the document as it is. */
+  leave(): void {
     globalThis.removeEventListener?.("offline", this.#offline);
     globalThis.removeEventListener?.("online", this.#awake);
     globalThis.document?.removeEventListener("visibilitychange", this.#awake);
@@ -95,12 +117,12 @@ export class TaskSync {
     this.#listeners.clear();
     this.provider.destroy();
     this.awareness.destroy();
-    this.doc.destroy();
   }
 
   #listen(): void {
     const { provider, doc, awareness } = this;
     doc.on("update", (_update: Uint8Array, origin: unknown) => {
+      this.#changed = true;
       if (origin === provider) return;
       this.#light.edited();
       this.#askSoon();
@@ -114,7 +136,11 @@ export class TaskSync {
     provider.on("sync", (isSynced: boolean) => isSynced && this.#synced());
     provider.on("closed", (end) => this.#emit("ended", end));
     provider.messageHandlers[BARRIER] = (_out, message) => {
-      this.#light.answered(decoding.readVarUint(message));
+      const number = decoding.readVarUint(message);
+      this.#light.answered(number);
+      const reached = this.#asked.filter((one) => one.number <= number).at(-1);
+      this.#asked = this.#asked.filter((one) => one.number > number);
+      if (reached) this.#emit("reached", reached.vector);
       this.#tell();
     };
     provider.messageHandlers[REFUSAL] = (_out, message) => {
@@ -130,6 +156,8 @@ export class TaskSync {
 
   #connected(): void {
     this.#light.connected();
+    if (this.#asked.length) this.#changed = true;
+    this.#asked = [];
     // who rejoins with an unchanged state would stay unseen until its next change: say it anew
     this.awareness.setLocalState({ ...this.awareness.getLocalState() });
     this.#tell();
@@ -147,6 +175,7 @@ export class TaskSync {
       this.ready = true;
       this.#emit("ready", null);
     }
+    this.#emit("synced", null);
     this.#tell();
   }
 
@@ -163,6 +192,8 @@ export class TaskSync {
     this.#asking = null;
     const number = this.#light.ask(performance.now());
     if (number === null) return;
+    if (this.#changed) this.#asked.push({ number, vector: Y.encodeStateVector(this.doc) });
+    this.#changed = false;
     this.#send(BARRIER, (message) => encoding.writeVarUint(message, number));
   }
 

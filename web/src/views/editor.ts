@@ -3,25 +3,20 @@
  * be given a body of a schema that it does not know.
  */
 
-import { Editor, getSchema } from "@tiptap/core";
-import { Collaboration } from "@tiptap/extension-collaboration";
+import { Editor } from "@tiptap/core";
 import { CollaborationCaret } from "@tiptap/extension-collaboration-caret";
 import { html, nothing, type PropertyValues } from "lit";
 import type * as Y from "yjs";
 
+import { collaboration } from "../doc/collaboration";
 import { editorSchema } from "../doc/editor_schema";
 import type { TaskSync } from "../sync/task_sync";
+import { say, type Plain } from "../words/language";
 import { PageElement } from "./element";
 import { toneOf } from "./people";
 
-/**
- * Undoing the making of a list, a quote or a cell must not take the words with it that others have put there since: a node
- * is only undone away once it is empty. (By default that holds for paragraphs alone.)
- */
-const nodeNames = Object.keys(getSchema(editorSchema()).nodes);
-
 interface Action {
-  label: string;
+  label: Plain;
   sign: string;
   keys?: string;
   active?: (editor: Editor) => boolean;
@@ -29,23 +24,30 @@ interface Action {
 }
 
 const ACTIONS: Action[] = [
-  { label: "Bold", sign: "B", keys: "Control+B", active: (e) => e.isActive("bold"), run: (e) => e.chain().focus().toggleBold().run() },
-  { label: "Italic", sign: "I", keys: "Control+I", active: (e) => e.isActive("italic"), run: (e) => e.chain().focus().toggleItalic().run() },
-  { label: "Heading", sign: "H", active: (e) => e.isActive("heading"), run: (e) => e.chain().focus().toggleHeading({ level: 2 }).run() },
-  { label: "List", sign: "•", active: (e) => e.isActive("bulletList"), run: (e) => e.chain().focus().toggleBulletList().run() },
-  { label: "Checklist", sign: "☑", active: (e) => e.isActive("taskList"), run: (e) => e.chain().focus().toggleTaskList().run() },
-  { label: "Undo", sign: "↶", keys: "Control+Z", run: (e) => e.chain().focus().undo().run() },
-  { label: "Redo", sign: "↷", keys: "Control+Shift+Z", run: (e) => e.chain().focus().redo().run() },
+  { label: "editor.bold", sign: "B", keys: "Control+B", active: (e) => e.isActive("bold"), run: (e) => e.chain().focus().toggleBold().run() },
+  { label: "editor.italic", sign: "I", keys: "Control+I", active: (e) => e.isActive("italic"), run: (e) => e.chain().focus().toggleItalic().run() },
+  { label: "editor.heading", sign: "H", active: (e) => e.isActive("heading"), run: (e) => e.chain().focus().toggleHeading({ level: 2 }).run() },
+  { label: "editor.list", sign: "•", active: (e) => e.isActive("bulletList"), run: (e) => e.chain().focus().toggleBulletList().run() },
+  { label: "editor.checklist", sign: "☑", active: (e) => e.isActive("taskList"), run: (e) => e.chain().focus().toggleTaskList().run() },
+  { label: "editor.undo", sign: "↶", keys: "Control+Z", run: (e) => e.chain().focus().undo().run() },
+  { label: "editor.redo", sign: "↷", keys: "Control+Shift+Z", run: (e) => e.chain().focus().redo().run() },
 ];
 
 export class TaskEditor extends PageElement {
-  static override properties = { body: { attribute: false }, sync: { attribute: false }, editable: { attribute: false }, label: {} };
+  static override properties = { body: { attribute: false }, sync: { attribute: false }, editable: { attribute: false }, label: {}, at: { state: true } };
 
   declare body: Y.XmlFragment;
   declare sync: TaskSync;
   declare editable: boolean;
   declare label: string;
+  /** The button of the bar that the Tab key goes to. */
+  declare at: number;
   #editor: Editor | null = null;
+
+  constructor() {
+    super();
+    this.at = 0;
+  }
 
   override render() {
     return html`${this.editable ? this.#bar() : nothing}<div class="sheet"></div>`;
@@ -67,23 +69,33 @@ export class TaskEditor extends PageElement {
     this.#editor = null;
   }
 
+  /** One stop for the Tab key; arrows go from button to button (ARIA's toolbar). */
   #bar() {
-    return html`<div class="bar" role="toolbar" aria-label="Formatting">
+    return html`<div class="bar" role="toolbar" aria-label=${say("editor.bar")} @keydown=${this.#step}>
       ${ACTIONS.map(
-        (action) => html`<button
+        (action, index) => html`<button
           type="button"
-          title=${action.label}
-          aria-label=${action.label}
+          tabindex=${index === this.at ? 0 : -1}
+          title=${say(action.label)}
+          aria-label=${say(action.label)}
           aria-keyshortcuts=${action.keys ?? nothing}
           aria-pressed=${action.active ? String(Boolean(this.#editor && action.active(this.#editor))) : nothing}
           @mousedown=${(event: Event) => event.preventDefault()}
           @click=${() => this.#editor && action.run(this.#editor)}
         >
-          <span aria-hidden="true" class="sign-${action.label.toLowerCase()}">${action.sign}</span>
+          <span aria-hidden="true" class="sign-${action.label.split(".")[1]}">${action.sign}</span>
         </button>`,
       )}
     </div>`;
   }
+
+  readonly #step = (event: KeyboardEvent): void => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    this.at = (this.at + step + ACTIONS.length) % ACTIONS.length;
+    this.querySelectorAll<HTMLElement>(".bar button")[this.at]?.focus();
+  };
 
   #mount(): void {
     this.#editor?.destroy();
@@ -94,7 +106,7 @@ export class TaskEditor extends PageElement {
       editable: this.editable,
       extensions: [
         ...editorSchema(),
-        Collaboration.configure({ fragment: this.body, yUndoOptions: { protectedNodes: new Set(nodeNames) } }),
+        ...collaboration(this.body),
         CollaborationCaret.configure({
           provider: { awareness },
           user: awareness.getLocalState()?.["user"] as Record<string, unknown>,

@@ -1,8 +1,23 @@
-/** A Lit element in light DOM: one style sheet, one selection, and focus that behaves. */
+/** A Lit element in light DOM: one style sheet, one selection, and focus that behaves. Speaks the page's language anew at a change. */
 
 import { LitElement } from "lit";
 
+import { Problem } from "../sync/api";
+import { onLanguage, say } from "../words/language";
+
 export class PageElement extends LitElement {
+  #unhear: (() => void) | null = null;
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#unhear = onLanguage(() => this.requestUpdate());
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#unhear?.();
+  }
+
   protected override createRenderRoot(): HTMLElement {
     return this;
   }
@@ -20,4 +35,24 @@ export function go(from: HTMLElement, path: string): void {
 
 export function signedOut(from: HTMLElement, why: string): void {
   from.dispatchEvent(new CustomEvent("signed-out", { detail: why, bubbles: true }));
+}
+
+/** Follow a link inside the page, unless it is meant for another tab. */
+export function follow(from: HTMLElement, event: MouseEvent, path: string): void {
+  if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
+  event.preventDefault();
+  go(from, path);
+}
+
+/** A failure in the page's own words; the server's where only it knows. */
+export function whyOf(error: unknown): string {
+  if (!(error instanceof Problem)) return error instanceof Error ? error.message : String(error);
+  if (error.status === 0 || error.code === "unavailable") return say("problem.unavailable");
+  if (error.code === "not_found") return say("problem.not_found");
+  if (error.code === "forbidden") return say("problem.forbidden");
+  return error.why;
+}
+
+export function isSignedOut(error: unknown): error is Problem {
+  return error instanceof Problem && error.code === "unauthenticated";
 }

@@ -5,23 +5,28 @@ import { keyed } from "lit/directives/keyed.js";
 
 import { Api, Problem, type Person } from "../sync/api";
 import { Session } from "../sync/session";
-import { PageElement } from "./element";
+import { Shelf } from "../sync/shelf";
+import { currentLanguage, onLanguage, say, showLanguage } from "../words/language";
+import { PageElement, whyOf } from "./element";
+import { SIGN_OUT } from "./menu";
 import "./task_list";
-import "./task_page";
 
 const TASK = /^\/t\/([0-9a-f-]{36})\/?$/;
 
 type State =
   | { kind: "starting" }
-  | { kind: "in"; me: Person }
+  | { kind: "in"; shelf: Shelf }
   | { kind: "out"; why: string }
   | { kind: "failed"; why: string };
 
 export class Page extends PageElement {
-  static override properties = { state: { state: true }, path: { state: true } };
+  static override properties = { state: { state: true }, path: { state: true }, isFirst: { state: true }, notice: { state: true } };
 
   declare state: State;
   declare path: string;
+  /** Whether this is where the page was opened. */
+  declare isFirst: boolean;
+  declare notice: string;
   readonly #api = new Api();
   readonly #session = new Session(this.#api);
 
@@ -29,6 +34,10 @@ export class Page extends PageElement {
     super();
     this.state = { kind: "starting" };
     this.path = location.pathname;
+    this.isFirst = true;
+    this.notice = "";
+    this.#speak();
+    onLanguage(() => this.#speak());
   }
 
   override connectedCallback(): void {
@@ -37,6 +46,7 @@ export class Page extends PageElement {
     addEventListener("hashchange", this.#keyed);
     this.addEventListener("go", (event) => this.#go((event as CustomEvent<string>).detail));
     this.addEventListener("signed-out", (event) => (this.state = { kind: "out", why: (event as CustomEvent<string>).detail }));
+    this.addEventListener(SIGN_OUT, () => void this.#signOut());
     void this.#start();
   }
 
@@ -48,24 +58,31 @@ export class Page extends PageElement {
 
   override render() {
     const { state } = this;
-    if (state.kind === "starting") return html`<main class="list"><p class="quiet" role="status">Opening…</p></main>`;
+    if (state.kind === "starting") return html`<main class="list"><p class="quiet" role="status">${say("loading")}</p></main>`;
     if (state.kind === "failed") {
       return html`<main class="list">
         <p class="failure" role="alert">${state.why}</p>
-        <button type="button" @click=${() => this.#start()}>Try again</button>
+        <button type="button" @click=${() => this.#start()}>${say("again")}</button>
       </main>`;
     }
     if (state.kind === "out") return this.#signIn(state.why);
+    const { shelf } = state;
     const task = TASK.exec(this.path)?.[1];
-    return task
-      ? keyed(task, html`<clew-task-page .api=${this.#api} .session=${this.#session} .me=${state.me} .task=${task}></clew-task-page>`)
-      : html`<clew-task-list .api=${this.#api}></clew-task-list>`;
+    if (task && !customElements.get("clew-task-page")) {
+      void import("./task_page").then(() => this.requestUpdate(), (error: unknown) => this.#fail(error));
+      return html`<main class="list"><p class="quiet" role="status">${say("loading")}</p></main>`;
+    }
+    const [api, session, me] = [this.#api, this.#session, shelf.me] as [Api, Session, Person];
+    const page = task
+      ? keyed(task, html`<clew-task-page .api=${api} .session=${session} .shelf=${shelf} .me=${me} .task=${task}></clew-task-page>`)
+      : html`<clew-task-list .api=${api} .session=${session} .shelf=${shelf} .me=${me} ?isFirst=${this.isFirst}></clew-task-list>`;
+    return html`${this.notice ? html`<p class="failure page-notice" role="alert">${this.notice}</p>` : nothing}${page}`;
   }
 
   #signIn(why: string) {
     return html`<main class="list sign-in">
       <h1>Clew</h1>
-      <p>This browser is not signed in. Ask for a new link where the server runs, and open it here:</p>
+      <p>${say("sign_in.how")}</p>
       <pre><code>clew link</code></pre>
       ${why ? html`<p class="quiet" role="status">${why}</p>` : nothing}
     </main>`;
@@ -79,14 +96,37 @@ export class Page extends PageElement {
     } catch (error) {
       if (!(error instanceof Problem) || error.status === 0) return this.#fail(error);
       // the link may be spent because this very browser has used it: then it is signed in all the same
-      why = "That link was used before, or is too old.";
+      why = say("sign_in.used");
     }
     try {
-      this.state = { kind: "in", me: await this.#api.me() };
+      this.state = { kind: "in", shelf: new Shelf(await this.#api.me()) };
     } catch (error) {
-      if (error instanceof Problem && error.code === "unauthenticated") this.state = { kind: "out", why };
+      if (error instanceof Problem && error.code === "unauthenticated") return void (this.state = { kind: "out", why });
+      const last = Shelf.lastPerson();
+      if (error instanceof Problem && error.code === "unavailable" && last) this.state = { kind: "in", shelf: new Shelf(last) };
       else this.#fail(error);
     }
+  }
+
+  /** The server first: while it is away, nobody is signed out, and nothing is forgotten. */
+  async #signOut(): Promise<void> {
+    if (this.state.kind !== "in") return;
+    const { shelf } = this.state;
+    try {
+      await this.#api.signOut();
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code !== "unauthenticated") return void (this.notice = whyOf(error));
+    }
+    this.state = { kind: "out", why: say("sign_in.signed_out") };
+    history.replaceState(null, "", "/");
+    this.path = "/";
+    sessionStorage.clear();
+    await shelf.clear();
+  }
+
+  #speak(): void {
+    this.#api.language = currentLanguage();
+    showLanguage();
   }
 
   /** The one-time key, out of the address before anything else can read, show or keep it. */
@@ -97,7 +137,7 @@ export class Page extends PageElement {
   }
 
   #fail(error: unknown): void {
-    this.state = { kind: "failed", why: error instanceof Error ? error.message : String(error) };
+    this.state = { kind: "failed", why: whyOf(error) };
   }
 
   readonly #keyed = (): void => {
@@ -105,6 +145,8 @@ export class Page extends PageElement {
   };
 
   readonly #moved = (): void => {
+    this.isFirst = false;
+    this.notice = "";
     this.path = location.pathname;
     this.#focus();
   };

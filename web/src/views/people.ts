@@ -5,18 +5,33 @@
 
 import { html, nothing, type TemplateResult } from "lit";
 
+import { say } from "../words/language";
+
 export const TONES = 8;
 
 export interface PersonHere {
   key: string;
   name: string;
   kind: string;
-  devices: number;
+  /** Names of the devices that they are here by, as far as they have any. */
+  devices: string[];
+  count: number;
   self: boolean;
 }
 
+/** What an agent says of itself. */
+export interface AgentHere {
+  name: string;
+  state: "reading" | "thinking" | "writing" | null;
+  turn: string | null;
+  queued: number;
+}
+
 interface State {
-  user?: { id?: unknown; name?: unknown; kind?: unknown };
+  user?: { id?: unknown; name?: unknown; kind?: unknown; device?: unknown };
+  state?: unknown;
+  turn?: unknown;
+  queued?: unknown;
 }
 
 /** The same tone for one person on every screen. */
@@ -27,31 +42,60 @@ export function toneOf(user: { id?: unknown; name?: unknown }): number {
   return sum % TONES;
 }
 
-export function peopleHere(states: Map<number, unknown>, own: number): PersonHere[] {
+/** `names` are those of the person's own devices, by id; another's device has none here. */
+export function peopleHere(states: Map<number, unknown>, own: number, names: ReadonlyMap<string, string> = new Map()): PersonHere[] {
   const people = new Map<string, PersonHere>();
   for (const [client, state] of states) {
     const user = (state as State | null)?.user;
     if (!user || typeof user.name !== "string") continue;
     const key = `${String(user.kind ?? "user")}:${String(user.id ?? user.name)}`;
-    const known = people.get(key) ?? { key, name: user.name.slice(0, 80), kind: String(user.kind ?? "user"), devices: 0, self: false };
-    people.set(key, { ...known, devices: known.devices + 1, self: known.self || client === own });
+    const known = people.get(key) ?? { key, name: user.name.slice(0, 80), kind: String(user.kind ?? "user"), devices: [], count: 0, self: false };
+    const isSelf = client === own;
+    const device = isSelf || typeof user.device !== "string" ? undefined : names.get(user.device);
+    const devices = device ? [...known.devices, device] : known.devices;
+    people.set(key, { ...known, devices, count: known.count + 1, self: known.self || isSelf });
   }
   return [...people.values()].sort((a, b) => Number(b.self) - Number(a.self) || a.name.localeCompare(b.name));
 }
 
+const STATES = ["reading", "thinking", "writing"] as const;
+
+export function agentsHere(states: Map<number, unknown>): AgentHere[] {
+  return [...states.values()].flatMap((state): AgentHere[] => {
+    const { user, state: doing, turn, queued } = (state ?? {}) as State;
+    if (user?.kind !== "agent" || typeof user.name !== "string") return [];
+    return [
+      {
+        name: user.name.slice(0, 80),
+        state: STATES.find((one) => one === doing) ?? null,
+        turn: typeof turn === "string" ? turn : null,
+        queued: typeof queued === "number" && queued > 0 ? Math.floor(queued) : 0,
+      },
+    ];
+  });
+}
+
 export function peopleView(people: PersonHere[]): TemplateResult {
-  return html`<ul class="people" aria-label="Who is here">
+  return html`<ul class="people" aria-label=${say("people.here")}>
     ${people.map(
       (one) => html`<li class="person tone-${toneOf({ id: one.key.split(":")[1], name: one.name })}" title=${titleOf(one)}>
         <span class="initial" aria-hidden="true">${[...one.name][0]?.toUpperCase() ?? "?"}</span>
-        <span class="name">${one.self ? "You" : one.name}${one.kind === "agent" ? html` <small>AI</small>` : nothing}</span>
-        ${one.devices > 1 ? html`<small class="devices">${one.devices} devices</small>` : nothing}
+        <span class="name">${one.self ? say("people.you") : one.name}${one.kind === "agent" ? html` <small>${say("people.ai")}</small>` : nothing}</span>
+        ${one.count > 1 ? html`<small class="devices">${say("people.devices", { n: one.count })}</small>` : nothing}
       </li>`,
     )}
   </ul>`;
 }
 
+/** "Your Chrome on Linux is also here", where it is. */
+export function alsoHere(people: PersonHere[]): string | null {
+  const self = people.find((one) => one.self && one.count > 1);
+  if (!self) return null;
+  const names = [...new Set(self.devices)];
+  return names.length ? say("people.also", { devices: names.join(say("list.and")) }) : say("people.also_unnamed");
+}
+
 function titleOf(one: PersonHere): string {
-  const who = one.self ? `${one.name} (you)` : one.name;
-  return one.devices > 1 ? `${who}, on ${one.devices} devices` : who;
+  const who = one.self ? say("people.self", { name: one.name }) : one.name;
+  return one.count > 1 ? `${who}, ${say("people.devices", { n: one.count })}` : who;
 }

@@ -1,21 +1,50 @@
-/** All tasks of the person who is signed in, and a field for a new one. */
+/**
+ * Where one comes in: what one was working on, all tasks, and a field for a new one. Without the server, what this device
+ * has a copy of.
+ */
 
 import { html, nothing } from "lit";
 
-import { Problem, type Api, type Task } from "../sync/api";
-import { go, PageElement, signedOut } from "./element";
+import type { Api, Candidate, Person, Task } from "../sync/api";
+import { Problem } from "../sync/api";
+import type { Session } from "../sync/session";
+import type { Shelf } from "../sync/shelf";
+import { ago, inFull, say, type Plain } from "../words/language";
+import { follow, go, isSignedOut, PageElement, signedOut, whyOf } from "./element";
+import { appMenu } from "./menu";
+import "./return_card";
 
 export class TaskList extends PageElement {
-  static override properties = { api: { attribute: false }, tasks: { state: true }, failure: { state: true }, busy: { state: true } };
+  static override properties = {
+    api: { attribute: false },
+    session: { attribute: false },
+    shelf: { attribute: false },
+    me: { attribute: false },
+    isFirst: { type: Boolean },
+    tasks: { state: true },
+    candidate: { state: true },
+    isOffline: { state: true },
+    failure: { state: true },
+    busy: { state: true },
+  };
 
   declare api: Api;
+  declare session: Session;
+  declare shelf: Shelf;
+  declare me: Person;
+  /** Whether the page was opened here, rather than come back to from a task. */
+  declare isFirst: boolean;
   declare tasks: Task[] | null;
+  declare candidate: Candidate | null;
+  declare isOffline: boolean;
   declare failure: string;
   declare busy: boolean;
 
   constructor() {
     super();
     this.tasks = null;
+    this.candidate = null;
+    this.isOffline = false;
     this.failure = "";
     this.busy = false;
   }
@@ -23,45 +52,85 @@ export class TaskList extends PageElement {
   override connectedCallback(): void {
     super.connectedCallback();
     document.title = "Clew";
+    addEventListener("online", this.#load);
     void this.#load();
   }
 
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    removeEventListener("online", this.#load);
+  }
+
   override render() {
-    return html`<main class="list">
-      <h1>Your tasks</h1>
-      <form class="new" @submit=${this.#create}>
-        <label for="new-task">New task</label>
-        <div class="row">
-          <input id="new-task" name="name" maxlength="200" autocomplete="off" placeholder="What are you working on?" />
-          <button ?disabled=${this.busy}>Start</button>
-        </div>
-      </form>
-      ${this.failure ? html`<p class="failure" role="alert">${this.failure}</p>` : nothing} ${this.#list()}
-    </main>`;
+    return html`<header class="list-head"><span class="brand">Clew</span>${appMenu()}</header>
+      <main class="list">
+        ${this.candidate
+          ? html`<clew-return-card
+              .api=${this.api}
+              .me=${this.me}
+              .candidate=${this.candidate}
+              @another=${() => this.#focus(".tasks a")}
+              @anew=${() => this.#focus("#new-task")}
+            ></clew-return-card>`
+          : nothing}
+        <h1>${say("list.title")}</h1>
+        ${this.isOffline
+          ? html`<p class="notice" role="status">${say("list.offline")} <button type="button" @click=${this.#load}>${say("again")}</button></p>`
+          : html`<form class="new" @submit=${this.#create}>
+              <label for="new-task">${say("list.new")}</label>
+              <div class="row">
+                <input id="new-task" name="name" maxlength="200" autocomplete="off" placeholder=${say("list.placeholder")} />
+                <button class="primary" ?disabled=${this.busy}>${say("list.start")}</button>
+              </div>
+            </form>`}
+        ${this.failure ? html`<p class="failure" role="alert">${this.failure}</p>` : nothing} ${this.#list()}
+      </main>`;
   }
 
   #list() {
-    if (!this.tasks) return this.failure ? nothing : html`<p class="quiet" role="status">Loading…</p>`;
-    if (!this.tasks.length) return html`<p class="quiet">Nothing yet. Name what you are working on; it will be on every device you use.</p>`;
+    if (!this.tasks) return this.failure ? nothing : html`<p class="quiet" role="status">${say("loading")}</p>`;
+    if (!this.tasks.length) return html`<p class="quiet">${say(this.isOffline ? "list.nothing_kept" : "list.nothing")}</p>`;
+    const isOver = (task: Task): boolean => task.status === "done" || task.status === "archived";
+    const [live, over] = [this.tasks.filter((task) => !isOver(task)), this.tasks.filter(isOver)];
     return html`<ul class="tasks">
-      ${this.tasks.map(
-        (task) => html`<li>
-          <a href="/t/${task.id}" @click=${(event: MouseEvent) => this.#open(event, task.id)}>
-            <span class="task-name">${task.name}</span>
-            <span class="quiet">${task.status === "open" ? "" : `${task.status} · `}${ago(task.updated_at)}</span>
-          </a>
-        </li>`,
-      )}
-    </ul>`;
+        ${live.map((task) => this.#task(task))}
+      </ul>
+      ${over.length
+        ? html`<details class="over">
+            <summary>${say("list.over", { n: over.length })}</summary>
+            <ul class="tasks">
+              ${over.map((task) => this.#task(task))}
+            </ul>
+          </details>`
+        : nothing}`;
   }
 
-  async #load(): Promise<void> {
-    try {
-      this.tasks = await this.api.tasks();
-    } catch (error) {
-      this.#fail(error);
-    }
+  #task(task: Task) {
+    const names: Record<Task["status"], Plain> = { open: "status.open", paused: "status.paused", done: "status.done", archived: "status.archived" };
+    const at = Date.parse(task.updated_at);
+    return html`<li>
+      <a href="/t/${task.id}" @click=${(event: MouseEvent) => follow(this, event, `/t/${task.id}`)}>
+        <span class="task-name">${task.name}</span>
+        <span class="quiet">${task.status === "open" ? "" : `${say(names[task.status])} · `}<time title=${inFull(at)}>${ago(at)}</time></span>
+      </a>
+    </li>`;
   }
+
+  readonly #load = async (): Promise<void> => {
+    try {
+      const [tasks, candidates] = await Promise.all([this.api.tasks(), this.isFirst ? this.session.begin() : []]);
+      this.tasks = tasks;
+      this.candidate = candidates[0] ?? null;
+      this.isOffline = false;
+      this.failure = "";
+    } catch (error) {
+      if (isSignedOut(error)) return signedOut(this, error.why);
+      const kept = this.shelf.tasks();
+      this.isOffline = error instanceof Problem && error.status === 0;
+      if (this.isOffline && !this.tasks) this.tasks = kept;
+      else if (!this.isOffline) this.failure = whyOf(error);
+    }
+  };
 
   readonly #create = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
@@ -71,35 +140,18 @@ export class TaskList extends PageElement {
       const task = await this.api.newTask(name);
       go(this, `/t/${task.id}`);
     } catch (error) {
-      this.#fail(error);
+      if (isSignedOut(error)) signedOut(this, error.why);
+      else this.failure = whyOf(error);
     } finally {
       this.busy = false;
     }
   };
 
-  #open(event: MouseEvent, id: string): void {
-    if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
-    event.preventDefault();
-    go(this, `/t/${id}`);
+  #focus(selector: string): void {
+    const found = this.querySelector<HTMLElement>(selector) ?? this.querySelector<HTMLElement>("#new-task");
+    found?.scrollIntoView({ block: "center" });
+    found?.focus({ preventScroll: true });
   }
-
-  #fail(error: unknown): void {
-    if (error instanceof Problem && error.code === "unauthenticated") signedOut(this, error.why);
-    else this.failure = error instanceof Error ? error.message : String(error);
-  }
-}
-
-const words = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
-
-/** A moment (RFC 3339) as "3 hours ago". */
-export function ago(moment: string, now = Date.now()): string {
-  const seconds = (Date.parse(moment) - now) / 1000;
-  if (!Number.isFinite(seconds)) return "";
-  const spans: [Intl.RelativeTimeFormatUnit, number][] = [["day", 86_400], ["hour", 3_600], ["minute", 60]];
-  for (const [unit, length] of spans) {
-    if (Math.abs(seconds) >= length) return words.format(Math.round(seconds / length), unit);
-  }
-  return "just now";
 }
 
 customElements.define("clew-task-list", TaskList);

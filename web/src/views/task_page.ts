@@ -1,88 +1,134 @@
-/** One task, live: its name, who is here, whether all is saved, and its documents. */
+/** One task, live: what is said, what is written, where it stands, who is here, and whether all is saved. */
 
 import { html, nothing } from "lit";
 import { keyed } from "lit/directives/keyed.js";
 
 import { addDocument, readDocuments, readMeta, root, type Readable, type TaskDocument } from "../doc/schema";
 import { bindText } from "../doc/text_change";
+import { putBack } from "../doc/unsent";
 import { Problem, type Api, type Person, type Task } from "../sync/api";
 import type { Shown } from "../sync/light";
+import { OpenTask } from "../sync/open_task";
 import type { Session } from "../sync/session";
-import { TaskSync } from "../sync/task_sync";
+import type { Shelf } from "../sync/shelf";
 import type { End } from "../sync/ticket_socket";
-import { go, PageElement, signedOut } from "./element";
-import { lightView } from "./light_view";
-import { peopleHere, peopleView } from "./people";
+import { say, type Plain } from "../words/language";
+import { Announcer } from "./announcer";
+import type { ConversationView } from "./conversation_view";
+import { follow, isSignedOut, PageElement, signedOut, whyOf } from "./element";
+import type { LedgerView } from "./ledger_view";
+import { lightView, wordsOf } from "./light_view";
+import { appMenu } from "./menu";
+import { offersView } from "./offers_view";
+import { agentsHere, alsoHere, peopleHere, peopleView, type AgentHere } from "./people";
+import "./return_card";
 
 /** Close codes that y-websocket does not retry, in words. */
-const ENDED: Record<number, string> = {
-  4403: "You may not open this task any more. What you see is what this tab had.",
-  4404: "This task is not there any more. What you see is what this tab had.",
-  4429: "This tab sent too much at once. Reload to go on.",
-};
+const ENDED: Record<number, Plain> = { 4403: "ended.forbidden", 4404: "ended.gone", 4429: "ended.fast" };
+/** So long a server may be away before more is made of it than the light. */
+const AWAY = 5_000;
+
+const PANELS = ["talk", "document", "ledger"] as const;
+type Panel = (typeof PANELS)[number];
+const PANEL_NAMES: Record<Panel, Plain> = { talk: "panel.talk", document: "panel.document", ledger: "panel.ledger" };
 
 export class TaskPage extends PageElement {
   static override properties = {
     api: { attribute: false },
     session: { attribute: false },
+    shelf: { attribute: false },
     me: { attribute: false },
     task: { type: String },
-    known: { state: true },
     light: { state: true },
     failure: { state: true },
     lost: { state: true },
     chosen: { state: true },
+    panel: { state: true },
+    isAway: { state: true },
+    isCatchingUp: { state: true },
+    spoken: { state: true },
+    agents: { state: true },
   };
 
   declare api: Api;
   declare session: Session;
+  declare shelf: Shelf;
   declare me: Person;
   declare task: string;
-  declare known: Task | null;
   declare light: Shown;
   declare failure: string;
   declare lost: boolean;
   declare chosen: string;
-  #sync: TaskSync | null = null;
+  /** Which part a narrow screen shows. */
+  declare panel: Panel;
+  declare isAway: boolean;
+  declare isCatchingUp: boolean;
+  declare spoken: string;
+  declare agents: AgentHere[];
+  #open: OpenTask | null = null;
   #unbind: (() => void) | null = null;
   #bound: TaskDocument["title"] | null = null;
+  #awayTimer: ReturnType<typeof setTimeout> | null = null;
+  #deviceNames: ReadonlyMap<string, string> = new Map();
+  readonly #announcer = new Announcer((sentence) => (this.spoken = sentence));
 
   constructor() {
     super();
-    this.known = null;
     this.failure = "";
     this.lost = false;
     this.chosen = "";
+    this.panel = "talk";
     this.light = { kind: "opening" };
+    this.isAway = false;
+    this.isCatchingUp = false;
+    this.spoken = "";
+    this.agents = [];
   }
 
   override connectedCallback(): void {
     super.connectedCallback();
     addEventListener("beforeunload", this.#guard);
-    void this.#open();
+    void this.#begin();
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     removeEventListener("beforeunload", this.#guard);
     this.#unbindTitle();
-    this.#sync?.destroy();
-    this.#sync = null;
+    this.#announcer.stop();
+    if (this.#awayTimer) clearTimeout(this.#awayTimer);
+    this.#open?.close();
+    this.#open = null;
   }
 
   override render() {
     const readable = this.#sync?.ready ? readMeta(this.#sync.doc) : null;
-    const name = (readable?.kind === "readable" && readable.meta.name) || this.known?.name || "Task";
+    const name = (readable?.kind === "readable" && readable.meta.name) || this.#open?.known.name || say("task.untitled");
     document.title = `${name} · Clew`;
-    return html`<header class="task-head">
-        <a class="back" href="/" aria-label="All tasks" @click=${this.#back}>←</a>
-        ${this.#nameField(name)} ${lightView(this.light)}
-        ${this.#sync ? peopleView(peopleHere(this.#sync.awareness.getStates(), this.#sync.doc.clientID)) : nothing}
+    const people = this.#sync ? peopleHere(this.#sync.awareness.getStates(), this.#sync.doc.clientID, this.#deviceNames) : [];
+    const also = alsoHere(people);
+    return html`<div class="task-page" data-panel=${this.panel}>
+      <header class="task-head">
+        <a class="back" href="/" aria-label=${say("task.back")} @click=${(event: MouseEvent) => follow(this, event, "/")}>←</a>
+        ${this.#nameField(name)} ${appMenu(this.#menu())}
+        <div class="task-line">${lightView(this.light, this.#open?.keeping ?? "kept")} ${peopleView(people)}</div>
       </header>
-      <main class="task">
-        ${this.failure ? html`<p class="failure" role="alert">${this.failure}</p>` : nothing}
-        ${this.lost ? this.#signInAgain() : nothing} ${this.#body(readable)}
-      </main>`;
+      <div class="notices">
+        ${this.failure ? html`<p class="failure" role="alert">${this.failure}</p>` : nothing} ${this.lost ? this.#signInAgain() : nothing}
+        ${this.isAway && !this.lost && !this.failure ? this.#away() : nothing} ${also ? html`<p class="also">${also}</p>` : nothing}
+        ${this.#open?.keeping === "failed" ? html`<p class="also">${say("copy.none")}</p>` : nothing}
+        ${offersView(this.#open?.offers ?? [], {
+          putBack: (offer) => {
+            putBack(this.#sync!.doc, offer.lost, say("offer.document"));
+            this.#open!.settle(offer);
+          },
+          discard: (offer) => this.#open!.settle(offer),
+          mayWrite: this.#mayWrite,
+        })}
+      </div>
+      ${this.#body(readable)}
+      <p class="unseen" role="status" aria-live="polite">${this.spoken}</p>
+    </div>`;
   }
 
   protected override updated(): void {
@@ -95,6 +141,10 @@ export class TaskPage extends PageElement {
     }
   }
 
+  get #sync() {
+    return this.#open?.sync ?? null;
+  }
+
   get #documents(): TaskDocument[] {
     return this.#sync?.ready ? readDocuments(this.#sync.doc) : [];
   }
@@ -105,96 +155,185 @@ export class TaskPage extends PageElement {
   }
 
   get #mayWrite(): boolean {
-    return (this.known?.role === "editor" || this.known?.role === "owner") && this.light.kind !== "refused";
+    const role = this.#open?.known.role;
+    return (role === "editor" || role === "owner") && this.light.kind !== "refused";
   }
 
   #nameField(name: string) {
     if (!this.#mayWrite) return html`<h1 class="task-title">${name}</h1>`;
     return html`<h1 class="task-title">
-      <label class="unseen" for="task-name">Name of the task</label>
+      <label class="unseen" for="task-name">${say("task.name")}</label>
       <input id="task-name" maxlength="200" autocomplete="off" .value=${name} @change=${this.#rename} />
     </h1>`;
   }
 
+  #menu() {
+    const statuses: Record<Task["status"], Plain> = { open: "status.open", paused: "status.paused", done: "status.done", archived: "status.archived" };
+    const known = this.#open?.known;
+    const kinds: [string, Plain][] = [["md", "menu.as_md"], ["docx", "menu.as_docx"], ["json", "menu.as_json"]];
+    return html`${this.#mayWrite && known
+        ? html`<label>
+            <span>${say("menu.status")}</span>
+            <select name="status" @change=${this.#setStatus}>
+              ${Object.entries(statuses).map(([one, key]) => html`<option value=${one} ?selected=${one === known.status}>${say(key)}</option>`)}
+            </select>
+          </label>`
+        : nothing}
+      <button type="button" popovertarget="menu" popovertargetaction="hide" @click=${() => (this.isCatchingUp = true)}>${say("menu.catch_up")}</button>
+      ${kinds.map(([kind, key]) => html`<a href="/api/v1/tasks/${this.task}/export?format=${kind}" download>${say(key)}</a>`)}`;
+  }
+
   #body(readable: Readable | null) {
-    if (!readable) return this.failure ? nothing : html`<p class="quiet">Opening…</p>`;
+    if (!readable) return this.failure ? html`<main></main>` : html`<main class="opening"><p class="quiet" role="status">${say("task.opening")}</p></main>`;
     if (readable.kind === "newer") {
-      return html`<p class="failure" role="alert">
-        This task was written by a newer Clew than this page. <button type="button" @click=${() => location.reload()}>Reload</button>
-      </p>`;
+      return html`<main class="opening">
+        <p class="failure" role="alert">${say("task.newer")} <button type="button" @click=${() => location.reload()}>${say("reload")}</button></p>
+      </main>`;
     }
+    const open = this.#open!;
+    const { doc } = open.sync;
+    return html`${this.#catchUp()}
+      <main class="panels">
+        ${keyed(
+          doc.guid,
+          html`<clew-conversation
+              class="panel panel-talk"
+              .doc=${doc}
+              .api=${this.api}
+              .task=${this.task}
+              .me=${{ name: this.me.name, session: this.session.id }}
+              .agents=${this.agents}
+              ?editable=${this.#mayWrite}
+              @show-entry=${(event: CustomEvent<string>) => this.#show("ledger", (view) => (view as LedgerView).reveal(event.detail))}
+              @said=${(event: CustomEvent<{ who: string; role: string }>) => this.#announcer.tell({ what: event.detail.role === "agent" ? "answered" : "said", who: event.detail.who })}
+            ></clew-conversation>
+            <div class="panel panel-document">${this.#sheet(open)}</div>
+            <clew-ledger
+              class="panel panel-ledger"
+              tabindex="0"
+              role="region"
+              aria-label=${say("ledger.title")}
+              .doc=${doc}
+              .who=${{ name: this.me.name }}
+              ?editable=${this.#mayWrite}
+              @show-message=${(event: CustomEvent<string>) => this.#show("talk", (view) => (view as ConversationView).reveal(event.detail))}
+              @filed=${(event: CustomEvent<{ by: string }>) => this.#announcer.tell({ what: "filed", who: event.detail.by })}
+            ></clew-ledger>`,
+        )}
+      </main>
+      <nav class="panel-nav" aria-label=${say("panel.nav")}>
+        ${PANELS.map(
+          (one) => html`<button type="button" data-shows=${one} aria-current=${one === this.panel ? "page" : "false"} @click=${() => (this.panel = one)}>${say(PANEL_NAMES[one])}</button>`,
+        )}
+      </nav>`;
+  }
+
+  #catchUp() {
+    if (!this.isCatchingUp) return nothing;
+    const candidate = { task: { id: this.task, name: this.#open!.known.name }, why: "" };
+    return html`<div class="catch-up">
+      <clew-return-card .api=${this.api} .me=${this.me} .candidate=${candidate} isOpen></clew-return-card>
+      <button type="button" class="close" @click=${() => (this.isCatchingUp = false)}>${say("close")}</button>
+    </div>`;
+  }
+
+  #sheet(open: OpenTask) {
     const [all, chosen] = [this.#documents, this.#document];
-    return html`${this.#tabs(all, chosen)} ${chosen ? this.#sheet(chosen) : html`<p class="quiet">This task has no document.</p>`}`;
+    return html`<nav class="tabs" aria-label=${say("document.all")}>
+        ${all.map(
+          (one) => html`<button type="button" aria-current=${one.id === chosen?.id ? "page" : "false"} @click=${() => (this.chosen = one.id)}>
+            ${one.title.toString() || say("document.untitled")}
+          </button>`,
+        )}
+        ${this.#mayWrite ? html`<button type="button" class="add" @click=${this.#add}>${say("document.add")}</button>` : nothing}
+      </nav>
+      ${chosen
+        ? html`<label class="unseen" for="document-title">${say("document.title")}</label>
+            <input id="document-title" class="document-title" placeholder=${say("document.untitled")} autocomplete="off" ?readonly=${!this.#mayWrite} />
+            ${keyed(
+              chosen.id,
+              html`<clew-editor .body=${chosen.body} .sync=${open.sync} .editable=${this.#mayWrite} .label=${chosen.title.toString() || say("document.one")}></clew-editor>`,
+            )}`
+        : html`<p class="quiet">${say("document.none")}</p>`}`;
   }
 
   /** The words stay, and stay editable: only the way to the server is closed. */
   #signInAgain() {
     return html`<div class="failure" role="alert">
-      <p>This browser is not signed in any more. Ask for a new link with <code>clew link</code>, open it in another tab, then go on here.</p>
-      <button type="button" @click=${this.#goOn}>Go on</button>
+      <p>${say("signed_out.here")} <code>clew link</code></p>
+      <button type="button" @click=${this.#goOn}>${say("signed_out.go_on")}</button>
     </div>`;
   }
 
-  #tabs(all: TaskDocument[], chosen: TaskDocument | undefined) {
-    return html`<nav class="tabs" aria-label="Documents">
-      ${all.map(
-        (one) => html`<button
-          type="button"
-          aria-current=${one === chosen || one.id === chosen?.id ? "page" : "false"}
-          @click=${() => (this.chosen = one.id)}
-        >
-          ${one.title.toString() || "Untitled"}
-        </button>`,
-      )}
-      ${this.#mayWrite ? html`<button type="button" class="add" @click=${this.#add}>+ Document</button>` : nothing}
-    </nav>`;
+  #away() {
+    const keeping = this.#open?.keeping;
+    return html`<p class="notice" role="status">
+      ${say(keeping === "failed" ? "away.tab" : "away.kept")} <button type="button" @click=${() => this.#sync?.retry()}>${say("again")}</button>
+    </p>`;
   }
 
-  #sheet(chosen: TaskDocument) {
-    const title = chosen.title.toString();
-    return html`<label class="unseen" for="document-title">Title of the document</label>
-      <input id="document-title" class="document-title" placeholder="Untitled" autocomplete="off" ?readonly=${!this.#mayWrite} />
-      ${keyed(
-        chosen.id,
-        html`<clew-editor .body=${chosen.body} .sync=${this.#sync} .editable=${this.#mayWrite} .label=${title || "Document"}></clew-editor>`,
-      )}`;
+  #show(panel: Panel, then: (view: HTMLElement) => void): void {
+    this.panel = panel;
+    void this.updateComplete.then(() => then(this.querySelector<HTMLElement>(`.panel-${panel}`)!));
   }
 
-  async #open(): Promise<void> {
+  async #begin(): Promise<void> {
     try {
-      const [known] = await Promise.all([this.api.task(this.task), this.session.attach(this.task), import("./editor")]);
-      if (!this.isConnected) return;
-      this.known = known;
-      this.#connect();
+      const opening = { api: this.api, session: this.session, shelf: this.shelf, task: this.task, server: location.origin.replace(/^http/, "ws") };
+      const [open] = await Promise.all([OpenTask.open(opening), import("./editor"), import("./panels")]);
+      if (!this.isConnected) return open.close();
+      this.#open = open;
+      open.on("changed", () => this.requestUpdate());
+      open.on("swapped", () => this.#listen(open));
+      open.on("ended", (end) => void this.#ended(end));
+      this.#listen(open);
+      this.#deviceNames = await this.api.devices().catch(() => this.#deviceNames);
+      this.requestUpdate();
     } catch (error) {
       this.#fail(error);
     }
   }
 
-  #connect(): void {
-    const sync = new TaskSync({
-      server: location.origin.replace(/^http/, "ws"),
-      task: this.task,
-      ticket: () => this.api.ticket(this.task, this.session.id),
-      user: { id: this.me.id, name: this.me.name, kind: "user" },
-    });
-    this.#sync = sync;
+  #listen({ sync }: OpenTask): void {
     const redraw = (): void => this.requestUpdate();
-    sync.on("light", (shown) => (this.light = shown));
-    sync.on("presence", redraw);
+    this.#shine(sync.light);
+    sync.on("light", (shown) => this.#shine(shown));
+    sync.on("presence", () => {
+      this.agents = agentsHere(sync.awareness.getStates());
+      redraw();
+    });
     sync.on("ready", redraw);
-    sync.on("ended", (end) => void this.#ended(end));
     root(sync.doc, "meta").observe(redraw);
-    root(sync.doc, "documents").observeDeep((events) => {
+    root(sync.doc, "documents").observeDeep((events, transaction) => {
       // every letter of a body comes by here too: only titles and entries change what this view shows
       if (events.some((event) => event.path.length < 2 || event.path.at(1) === "title")) redraw();
+      if (!transaction.local && sync.light.kind !== "opening") this.#announcer.tell({ what: "wrote", who: this.#others(sync.awareness.getStates()) });
     });
+    redraw();
+  }
+
+  /** Whom others' writing is ascribed to when it is read out: the one other person here, or just somebody. */
+  #others(states: Map<number, unknown>): string {
+    const others = peopleHere(states, this.#sync?.doc.clientID ?? 0).filter((one) => !one.self);
+    return others.length === 1 ? others[0]!.name : say("talk.somebody");
+  }
+
+  #shine(shown: Shown): void {
+    const isTold = shown.kind === "offline" || shown.kind === "refused" || (shown.kind === "saved" && this.light.kind === "offline");
+    if (isTold && shown.kind !== this.light.kind) this.#announcer.tell({ what: "light", words: wordsOf(shown, this.#open?.keeping ?? "kept") });
+    this.light = shown;
+    if (shown.kind === "offline") this.#awayTimer ??= setTimeout(() => (this.isAway = true), AWAY);
+    else if (shown.kind !== "opening") {
+      if (this.#awayTimer) clearTimeout(this.#awayTimer);
+      this.#awayTimer = null;
+      this.isAway = false;
+    }
   }
 
   async #ended({ code, reason }: End): Promise<void> {
     if (code === 4401 || (code === 4403 && (await this.#isSignedOut()))) return void (this.lost = true);
-    this.light = { kind: "refused", why: reason || "the server closed this task" };
-    this.failure = ENDED[code] ?? "The server does not take what this tab has. Copy what you need, then reload.";
+    this.light = { kind: "refused", why: reason || say("ended.closed") };
+    this.failure = say(ENDED[code] ?? "ended.refused");
   }
 
   async #isSignedOut(): Promise<boolean> {
@@ -202,7 +341,7 @@ export class TaskPage extends PageElement {
       await this.api.me();
       return false;
     } catch (error) {
-      return error instanceof Problem && error.code === "unauthenticated";
+      return isSignedOut(error);
     }
   }
 
@@ -212,30 +351,34 @@ export class TaskPage extends PageElement {
   };
 
   readonly #rename = async (event: Event): Promise<void> => {
-    const field = event.target as HTMLInputElement;
-    const name = field.value.trim();
+    const name = (event.target as HTMLInputElement).value.trim();
     if (!name) return this.requestUpdate();
+    await this.#change(() => this.api.renameTask(this.task, name).then(() => ({ name })));
+  };
+
+  readonly #setStatus = (event: Event): void => {
+    const status = (event.target as HTMLSelectElement).value as Task["status"];
+    void this.#change(() => this.api.setStatus(this.task, status));
+  };
+
+  async #change(change: () => Promise<Partial<Task>>): Promise<void> {
     try {
-      await this.api.renameTask(this.task, name);
-      if (this.known) this.known = { ...this.known, name };
+      const changed = await change();
+      if (this.#open) this.#open.known = { ...this.#open.known, ...changed };
+      this.failure = "";
     } catch (error) {
       this.#fail(error);
     }
-  };
+    this.requestUpdate();
+  }
 
   readonly #add = (): void => {
     if (this.#sync) this.chosen = addDocument(this.#sync.doc, "");
   };
 
-  readonly #back = (event: MouseEvent): void => {
-    if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
-    event.preventDefault();
-    go(this, "/");
-  };
-
-  /** Closing a tab with unsaved words in it loses them: there is no other copy. */
+  /** Closing a tab loses what is neither on the server's disk nor on this device's. */
   readonly #guard = (event: BeforeUnloadEvent): void => {
-    if (this.#sync?.unsaved) event.preventDefault();
+    if (this.#open?.wouldLose) event.preventDefault();
   };
 
   #unbindTitle(): void {
@@ -245,9 +388,8 @@ export class TaskPage extends PageElement {
   }
 
   #fail(error: unknown): void {
-    if (error instanceof Problem && error.code === "unauthenticated") return signedOut(this, error.why);
-    const missing = error instanceof Problem && error.code === "not_found";
-    this.failure = missing ? "There is no such task, or it is not yours." : error instanceof Error ? error.message : String(error);
+    if (isSignedOut(error)) return signedOut(this, error.why);
+    this.failure = error instanceof Problem && error.code === "not_found" ? say("task.missing") : whyOf(error);
   }
 }
 

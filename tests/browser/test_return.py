@@ -1,0 +1,62 @@
+"""Coming back: the laptop is closed, the phone is opened, and is offered the right task and where it stands."""
+
+from __future__ import annotations
+
+import pytest
+from kit.devices import Home
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+
+def test_the_phone_is_offered_what_the_laptop_was_on_and_is_one_tap_from_it(home: Home) -> None:
+    laptop, phone = home.laptop, home.phone
+    laptop.add("Add what must hold", "Never below 150 k€", How_grave="critical")
+    laptop.add("Add a next step", "Send the draft to Acme").add("Ask a question", "Who signs?")
+    laptop.wait_until("saved")
+    phone.open()
+    card = phone.page.get_by_role("region", name="You were working on")
+    expect(card.get_by_role("heading", level=2)).to_have_text(f"You were working on “{home.task}”. Continue?")
+    for words in ("Never below 150 k€", "Who signs?", "Send the draft to Acme"):
+        expect(card.locator(".paragraph")).to_contain_text(words, timeout=15_000)
+    assert phone.overflow() == 0
+    phone.picture("return-phone-dark")
+    card.get_by_role("link", name="Continue").click()
+    phone.show("Overview")
+    expect(phone.section("Must hold")).to_contain_text("Never below 150 k€")
+    expect(phone.page.locator(".also")).to_contain_text("You are also here on Chrome on Linux.")
+
+
+def test_what_is_wrong_on_the_card_is_corrected_there_for_everyone(home: Home) -> None:
+    laptop, phone = home.laptop, home.phone
+    laptop.add("Add a decision", "Net 30 days", Topic="payment").wait_until("saved")
+    phone.open()
+    card = phone.page.get_by_role("region", name="You were working on")
+    card.get_by_text("Everything that stands").click()
+    card.get_by_role("button", name="Correct “Net 30 days”").click()
+    card.get_by_label("Change the words").fill("Net 45 days")
+    card.get_by_role("button", name="Save").click()
+    expect(card.get_by_role("status")).to_contain_text("Corrected", timeout=15_000)
+    expect(card.locator(".facts")).to_contain_text(["Net 45 days"])
+    expect(laptop.section("Decided")).to_contain_text("Net 45 days")
+
+
+def test_another_task_and_something_new_are_as_near_as_the_card(home: Home) -> None:
+    phone = home.phone
+    phone.open()
+    card = phone.page.get_by_role("region", name="You were working on")
+    card.get_by_role("button", name="Something new").click()
+    expect(phone.page.get_by_label("New task")).to_be_focused()
+    card.get_by_role("button", name="Another task").click()
+    assert phone.page.evaluate("document.activeElement.getAttribute('href').startsWith('/t/')")
+
+
+def test_inside_the_task_one_may_ask_again_where_it_stands(home: Home) -> None:
+    laptop = home.laptop
+    laptop.page.get_by_role("button", name="Menu").click()
+    laptop.page.get_by_role("button", name="Where this stands").click()
+    card = laptop.page.get_by_role("region", name="Where this stands")
+    expect(card.locator(".paragraph")).to_contain_text("Never below 150 k€", timeout=15_000)
+    laptop.picture("return-laptop")
+    laptop.page.get_by_role("button", name="Close").click()
+    expect(card).to_have_count(0)

@@ -1,0 +1,66 @@
+"""What the page says of one's words is true: without a server, after a reload, in several tabs, after signing out."""
+
+from __future__ import annotations
+
+import pytest
+from kit.devices import Device, Devices
+from kit.running_server import RunningServer
+from playwright.sync_api import expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.own_server]
+
+IS_READY = "navigator.serviceWorker.ready.then(() => caches.keys()).then(names => names.length)"
+KEPT = """async () => ({
+  databases: (await indexedDB.databases()).map(one => one.name),
+  local: Object.keys(localStorage),
+  session: Object.keys(sessionStorage),
+})"""
+
+
+def test_without_a_server_a_task_opens_is_written_in_and_loses_nothing(
+    laptop: Device, devices: Devices, server: RunningServer, task: str
+) -> None:
+    page = laptop.page
+    laptop.write("Written online. ").wait_until("saved")
+    assert page.evaluate(IS_READY) == 1
+    phone_link = laptop.invite()
+    server.kill()
+    laptop.wait_until("offline")
+    expect(page.locator(".notice")).to_have_count(0)  # a server that is away for a moment is no news
+    laptop.write("Written offline. ")
+    expect(laptop.light).to_contain_text("kept on this device")
+    expect(page.locator(".notice")).to_contain_text("The server is away", timeout=8_000)
+    laptop.picture("truth-away")
+
+    page.reload()
+    expect(laptop.editor).to_contain_text("Written online. Written offline.")
+    laptop.wait_until("offline")
+    expect(laptop.light).to_contain_text("kept on this device")  # this tab typed nothing, and it is still true
+    laptop.write("After the reload. ")
+    tab = Device(laptop.context, laptop.context.new_page(), server, laptop.picture("truth-reload").parent).open()
+    expect(tab.page.get_by_role("status")).to_contain_text("The server cannot be reached")
+    tab.open_task(task)
+    expect(tab.editor).to_contain_text("Written offline. After the reload.")
+    tab.page.close()
+
+    server.start()
+    laptop.wait_until("saved")
+    phone = devices.new("phone", "dark").sign_in(phone_link).open_task(task)
+    expect(phone.editor).to_contain_text("Written online. Written offline. After the reload.")
+    expect(phone.editor.locator("p")).to_have_count(1)
+
+
+def test_signing_out_leaves_nothing_in_the_browser_and_asks_for_a_link(laptop: Device) -> None:
+    page = laptop.page
+    laptop.write("secret").wait_until("saved")
+    laptop.composer.fill("a draft that was never sent")
+    kept = page.evaluate(KEPT)
+    assert len(kept["databases"]) == 1 and "clew.me" in kept["local"]
+    page.get_by_role("button", name="Menu").click()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_text("You are signed out")).to_be_visible()
+    page.wait_for_function(f"({KEPT})().then(kept => kept.databases.length === 0)")
+    kept = page.evaluate(KEPT)
+    assert kept == {"databases": [], "local": [], "session": []}
+    page.reload()
+    expect(page.get_by_text("This browser is not signed in")).to_be_visible()

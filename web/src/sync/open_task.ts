@@ -1,0 +1,200 @@
+/**
+ * A task as this tab has it open: its document over a connection, its copy on this device, and what had to be set aside.
+ * Owns that words written here are never lost and never mixed: where the server restored, repaired or erased the document
+ * (a newer generation), or refuses for good what this device has (4400, 4409, 4413), the old document stays aside, a fresh
+ * one is opened, and what never got through is offered. Must never send a document of an older generation.
+ */
+
+import * as Y from "yjs";
+
+import { lostBetween, type Lost } from "../doc/unsent";
+import { Problem, type Api, type Task, type Ticket } from "./api";
+import { LocalCopy, readCopy, type Keeping } from "./local_copy";
+import type { Session } from "./session";
+import type { Shelf, Why } from "./shelf";
+import { TaskSync, type Options } from "./task_sync";
+import type { End } from "./ticket_socket";
+
+/** Close codes after which this document is never taken again, though the task may be open. */
+const REFUSED = new Set([4400, 4409, 4413]);
+/** Two of them within this time are the server's trouble, or ours: a third document would not help. */
+const AGAIN = 60_000;
+
+/** What never got through, and whether it was the server's document or ours that was given up. */
+export interface Offer {
+  name: string;
+  why: Why;
+  lost: Lost[];
+}
+
+/** `swapped`: there is another document now. `changed`: look again. */
+type Events = { swapped: null; changed: null; ended: End };
+
+export interface Opening {
+  api: Api;
+  session: Session;
+  shelf: Shelf;
+  task: string;
+  server: string;
+  Socket?: typeof WebSocket;
+}
+
+export class OpenTask {
+  /** Who may do what, as the server last said; from this device while it cannot be asked. */
+  known: Task;
+  sync!: TaskSync;
+  copy!: LocalCopy;
+  offers: Offer[] = [];
+
+  readonly #listeners = new Map<keyof Events, Set<(value: never) => void>>();
+  #generation: number;
+  #ticketInHand: Ticket | null;
+  #refusedAt = -Infinity;
+  #isOver = false;
+
+  private constructor(
+    private readonly opening: Opening,
+    known: Task,
+    generation: number,
+    ticket: Ticket | null,
+  ) {
+    this.known = known;
+    this.#generation = generation;
+    this.#ticketInHand = ticket;
+  }
+
+  /** Open from this device's copy, or from the server; a Problem if neither has the task. */
+  static async open(opening: Opening): Promise<OpenTask> {
+    const { api, shelf, task, session } = opening;
+    const kept = shelf.find(task);
+    const known = await api.task(task).catch((error: unknown) => {
+      if (kept && error instanceof Problem && error.code === "unavailable") return kept.task;
+      throw error;
+    });
+    let ticket: Ticket | null = null;
+    if (!kept) {
+      await session.attach(task);
+      ticket = await api.ticket(task, session.id);
+    }
+    const opened = new OpenTask(opening, known, ticket?.generation ?? kept!.generation, ticket);
+    await opened.#start(new Y.Doc());
+    return opened;
+  }
+
+  get keeping(): Keeping {
+    return this.copy.keeping;
+  }
+
+  /** Whether closing this tab now would lose words: not on the server's disk, nor on this device's. */
+  get wouldLose(): boolean {
+    return this.sync.unsaved && this.copy.keeping !== "kept";
+  }
+
+  on<K extends keyof Events>(name: K, listener: (value: Events[K]) => void): void {
+    this.#listeners.set(name, (this.#listeners.get(name) ?? new Set()).add(listener as (value: never) => void));
+  }
+
+  /** Forget what was offered; it was put back, or is not wanted. */
+  settle(offer: Offer): void {
+    this.offers = this.offers.filter((other) => other !== offer);
+    this.opening.shelf.drop(this.opening.task, offer.name);
+    this.#emit("changed", null);
+  }
+
+  close(): void {
+    this.#isOver = true;
+    this.#listeners.clear();
+    this.copy.close();
+    this.sync.destroy();
+  }
+
+  async #start(doc: Y.Doc): Promise<void> {
+    const { shelf, task, server, Socket } = this.opening;
+    const kept = shelf.open(this.known, this.#generation);
+    this.copy = await LocalCopy.open(shelf.nameOf(task, this.#generation, kept.copy), doc);
+    this.copy.onchange = () => this.#emit("changed", null);
+    const options: Options = {
+      server,
+      task,
+      doc,
+      unsent: kept.unsent && doc.store.clients.size > 0,
+      ticket: () => this.#ticket(),
+      user: { id: shelf.me.id, name: shelf.me.name, kind: "user" },
+      ...(Socket ? { Socket } : {}),
+    };
+    const sync = (this.sync = new TaskSync(options));
+    doc.on("update", (_update: Uint8Array, origin: unknown) => {
+      if (origin !== sync.provider && origin !== this.copy) shelf.mark(task, true);
+    });
+    sync.on("reached", (reached) => {
+      this.copy.note(reached);
+      if (!sync.unsaved) shelf.mark(task, false);
+    });
+    sync.on("synced", () => void this.#offerOlder(sync));
+    sync.on("ended", (end) => this.#ended(end));
+  }
+
+  async #ticket(): Promise<string> {
+    const { api, session, task } = this.opening;
+    let ticket = this.#ticketInHand;
+    this.#ticketInHand = null;
+    if (!ticket) {
+      await session.attach(task);
+      ticket = await api.ticket(task, session.id);
+    }
+    if (ticket.generation === this.#generation) return ticket.ticket;
+    this.#ticketInHand = ticket;
+    setTimeout(() => void this.#startAfresh("older", ticket.generation));
+    throw new Problem(0, "unavailable", "the task's document was replaced");
+  }
+
+  #ended(end: End): void {
+    const now = performance.now();
+    if (!REFUSED.has(end.code) || now - this.#refusedAt < AGAIN) return this.#emit("ended", end);
+    this.#refusedAt = now;
+    void this.#startAfresh("refused", this.#generation);
+  }
+
+  async #startAfresh(why: Why, generation: number): Promise<void> {
+    if (this.#isOver || (why === "older" && generation === this.#generation)) return;
+    const { sync, copy } = this;
+    const { shelf, task } = this.opening;
+    const wasUnsent = sync.unsaved;
+    sync.leave();
+    copy.close();
+    shelf.setAside(task, copy.name, why, generation);
+    this.#generation = generation;
+    await this.#start(new Y.Doc());
+    if (this.#isOver) return this.close();
+    const fresh = this.sync;
+    fresh.on("synced", () => {
+      if (!this.#shown.has(copy.name)) this.#offer(copy.name, why, wasUnsent ? lostBetween(sync.doc, fresh.doc, copy.reached) : []);
+    });
+    this.#emit("swapped", null);
+  }
+
+  readonly #shown = new Set<string>();
+
+  /** What earlier visits had set aside. */
+  async #offerOlder(sync: TaskSync): Promise<void> {
+    const { shelf, task } = this.opening;
+    for (const { name, why } of shelf.find(task)?.asides ?? []) {
+      if (this.#shown.has(name) || name === this.copy.name) continue;
+      const kept = await readCopy(name);
+      if (this.sync !== sync || this.#shown.has(name)) return;
+      this.#offer(name, why, kept ? lostBetween(kept.doc, sync.doc, kept.reached) : []);
+    }
+  }
+
+  #offer(name: string, why: Why, lost: Lost[]): void {
+    this.#shown.add(name);
+    if (lost.length) this.offers = [...this.offers, { name, why, lost }];
+    else this.opening.shelf.drop(this.opening.task, name);
+    this.#emit("changed", null);
+  }
+
+  #emit<K extends keyof Events>(name: K, value: Events[K]): void {
+    for (const listener of this.#listeners.get(name) ?? []) (listener as (value: Events[K]) => void)(value);
+  }
+}
+

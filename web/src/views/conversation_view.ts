@@ -1,0 +1,373 @@
+/**
+ * What was said in a task, and a field to say more. Owns how messages, answers as they grow, what came of them and what the
+ * agent is doing are shown; must never send while a word is being composed, nor move what somebody is reading.
+ */
+
+import { html, nothing } from "lit";
+import { repeat } from "lit/directives/repeat.js";
+import * as Y from "yjs";
+
+import { readMessages, type Message, type Ref } from "../doc/conversation";
+import * as entries from "../doc/entries";
+import { readLedger } from "../doc/ledger";
+import { root } from "../doc/schema";
+import type { Api, Turn } from "../sync/api";
+import { ago, inFull, say, type Plain } from "../words/language";
+import { isSignedOut, PageElement, whyOf } from "./element";
+import { isComposing } from "./keys";
+import type { AgentHere } from "./people";
+
+/** So many messages are shown at first. */
+const SHOWN = 100;
+/** Within this many pixels of the end the view follows what comes. */
+const NEAR = 80;
+
+export interface Me {
+  name: string;
+  session: string | null;
+}
+
+export class ConversationView extends PageElement {
+  static override properties = {
+    doc: { attribute: false },
+    api: { attribute: false },
+    task: {},
+    me: { attribute: false },
+    agents: { attribute: false },
+    editable: { type: Boolean },
+    turns: { state: true },
+    shown: { state: true },
+    failure: { state: true },
+    isBelow: { state: true },
+    stopping: { state: true },
+  };
+
+  declare doc: Y.Doc;
+  declare api: Api;
+  declare task: string;
+  declare me: Me;
+  declare agents: AgentHere[];
+  declare editable: boolean;
+  declare turns: Turn[];
+  declare shown: number;
+  declare failure: string;
+  declare isBelow: boolean;
+  declare stopping: boolean;
+  #devices: Map<string, string> | null = null;
+  #asking: ReturnType<typeof setTimeout> | null = null;
+  #isAtEnd = true;
+  #told = "";
+
+  constructor() {
+    super();
+    this.agents = [];
+    this.turns = [];
+    this.shown = SHOWN;
+    this.failure = "";
+    this.isBelow = false;
+    this.stopping = false;
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    root(this.doc, "messages").observeDeep(this.#heard);
+    this.#askTurns(0);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    root(this.doc, "messages").unobserveDeep(this.#heard);
+    if (this.#asking) clearTimeout(this.#asking);
+  }
+
+  /** Bring a message into view. */
+  reveal(id: string): void {
+    const index = readMessages(this.doc).reverse().findIndex((one) => one.id === id);
+    if (index < 0) return;
+    this.shown = Math.max(this.shown, index + 20);
+    void this.updateComplete.then(() => {
+      const message = this.querySelector<HTMLElement>(`[data-message="${CSS.escape(id)}"]`);
+      message?.scrollIntoView({ block: "center" });
+      message?.focus({ preventScroll: true });
+    });
+  }
+
+  override render() {
+    const all = readMessages(this.doc);
+    const messages = all.slice(-this.shown);
+    return html`<h2 class="unseen">${say("talk.title")}</h2>
+      <div class="messages" tabindex="0" role="region" aria-label=${say("talk.title")} @scroll=${this.#scrolled}>
+        ${all.length > messages.length
+          ? html`<button type="button" class="plain earlier" @click=${() => (this.shown += SHOWN)}>${say("talk.earlier", { n: all.length - messages.length })}</button>`
+          : nothing}
+        ${all.length ? nothing : html`<p class="quiet welcome">${say("talk.welcome")}</p>`}
+        <ol>
+          ${repeat(messages, (one) => one.id, (one) => this.#message(one))}
+        </ol>
+        ${this.#agent()}
+      </div>
+      ${this.isBelow ? html`<button type="button" class="to-end" @click=${this.#toEnd}>${say("talk.newer")}</button>` : nothing}
+      ${this.failure ? html`<p class="failure" role="alert">${this.failure}</p>` : nothing} ${this.editable ? this.#composer() : nothing}`;
+  }
+
+  protected override willUpdate(changed: Map<string, unknown>): void {
+    if (changed.has("agents") && this.#told !== JSON.stringify(this.agents)) {
+      this.#told = JSON.stringify(this.agents);
+      this.#askTurns(400);
+    }
+  }
+
+  protected override updated(): void {
+    const list = this.querySelector<HTMLElement>(".messages");
+    if (list && this.#isAtEnd) list.scrollTop = list.scrollHeight;
+    const field = this.querySelector<HTMLTextAreaElement>(".composer textarea");
+    if (field && field.dataset["of"] !== this.task) {
+      field.dataset["of"] = this.task;
+      field.value = draftOf(this.task);
+    }
+  }
+
+  #message(one: Message) {
+    const isAgent = one.role === "agent";
+    const isMine = !isAgent && (one.session === null ? one.author === this.me.name : one.session === this.me.session || (this.#devices?.has(one.session) ?? one.author === this.me.name));
+    const device = isMine && one.session && one.session !== this.me.session ? this.#devices?.get(one.session) : null;
+    const turn = this.turns.find((other) => other.answer === one.id);
+    return html`<li class="message ${isAgent ? "agent" : isMine ? "mine" : "other"}" data-message=${one.id} tabindex="-1">
+      <p class="meta">
+        <b>${isMine ? say("people.you") : (one.author ?? say("talk.somebody"))}</b>
+        ${isAgent ? html`<span class="badge">${say("people.ai")}</span>` : nothing}
+        ${device ? html`<span>${say("talk.on_device", { device })}</span>` : nothing}
+        ${one.at === null ? nothing : html`<time title=${inFull(one.at)}>${ago(one.at)}</time>`}
+      </p>
+      <div class="said">${one.text}</div>
+      ${turn?.status === "stopped" ? html`<p class="meta">${say("talk.stopped")}</p>` : nothing} ${this.#refs(one.refs)} ${isAgent ? nothing : this.#state(one.id)}
+    </li>`;
+  }
+
+  /** What became of a message that nobody has answered. */
+  #state(message: string) {
+    const turn = this.turns.find((one) => one.messages.at(-1) === message);
+    if (!turn) return nothing;
+    if (turn.status === "failed") return html`<p class="meta bad">${turn.why ? say("talk.failed_why", { why: turn.why }) : say("talk.failed")}</p>`;
+    if (turn.status === "expired") return html`<p class="meta bad">${say("talk.expired")}</p>`;
+    if (turn.status === "queued") return html`<p class="meta">${say(this.agents.length ? "talk.queued" : "talk.no_agent")}</p>`;
+    return nothing;
+  }
+
+  #refs(refs: Ref[]) {
+    const shown = refs.filter((ref) => ref.kind !== "message");
+    if (!shown.length) return nothing;
+    return html`<ul class="refs">
+      ${shown.map((ref) => {
+        if (ref.kind === "fell back") return html`<li class="meta">${say("talk.fell_back", { why: ref.why })}</li>`;
+        return ref.kind === "filed" ? this.#filed(ref) : this.#unfiled(ref);
+      })}
+    </ul>`;
+  }
+
+  #filed(ref: Extract<Ref, { kind: "filed" }>) {
+    const kinds: Record<string, Plain> = {
+      constraint: "kind.constraint",
+      decision: "kind.decision",
+      question: "kind.question",
+      answer: "kind.answer",
+      next_step: "kind.next_step",
+    };
+    const kind = kinds[ref.entry];
+    const text = textOf(this.doc, ref.id);
+    return html`<li>
+      <span class="badge filed">${kind ? say(kind) : ref.entry}</span>
+      <button type="button" class="link" @click=${() => this.#send("show-entry", ref.id)}>${text ?? say("talk.gone")}</button>
+    </li>`;
+  }
+
+  /** Words that seemed to belong into the ledger, and that nobody has filed yet: a person may. */
+  #unfiled(ref: Extract<Ref, { kind: "unfiled" }>) {
+    const isFiled = allTexts(this.doc).some((text) => text.includes(ref.quote));
+    if (isFiled) return nothing;
+    const file = (event: Event): void => {
+      const field = event.target as HTMLSelectElement;
+      const [kind, source] = [field.value, ref.source];
+      field.value = "";
+      const who = { name: this.me.name };
+      if (kind === "constraint") entries.addConstraint(this.doc, ref.quote, "normal", who, source);
+      else if (kind === "decision") entries.decide(this.doc, ref.quote, { source }, who);
+      else if (kind === "question") entries.ask(this.doc, ref.quote, who);
+      else if (kind === "next_step") entries.addStep(this.doc, ref.quote, who, source);
+      this.requestUpdate();
+    };
+    return html`<li class="unfiled">
+      <span>${say("talk.unfiled")} <q>${ref.quote}</q></span>
+      ${this.editable
+        ? html`<select aria-label=${say("talk.file_as")} @change=${file}>
+            <option value="">${say("talk.file_as")}</option>
+            <option value="constraint">${say("kind.constraint")}</option>
+            <option value="decision">${say("kind.decision")}</option>
+            <option value="question">${say("kind.question")}</option>
+            <option value="next_step">${say("kind.next_step")}</option>
+          </select>`
+        : nothing}
+    </li>`;
+  }
+
+  #agent() {
+    const busy = this.agents.find((one) => one.state !== null);
+    const running = this.turns.find((one) => one.status === "running");
+    if (!busy && !running) return nothing;
+    const states: Record<string, `agent.${"reading" | "thinking" | "writing"}`> = { reading: "agent.reading", thinking: "agent.thinking", writing: "agent.writing" };
+    const name = busy?.name ?? this.agents[0]?.name ?? say("agent.name");
+    const turn = busy?.turn ?? running?.id ?? null;
+    return html`<div class="agent-state">
+      <span class="dots" aria-hidden="true"><i></i><i></i><i></i></span>
+      <span>${say(states[busy?.state ?? ""] ?? "agent.at_work", { name })}</span>
+      ${busy?.queued ? html`<span class="quiet">${say("agent.queued", { n: busy.queued })}</span>` : nothing}
+      ${turn && this.editable ? html`<button type="button" class="stop" ?disabled=${this.stopping} @click=${() => void this.#stop(turn)}>${say("agent.stop")}</button>` : nothing}
+    </div>`;
+  }
+
+  #composer() {
+    const isTouch = matchMedia("(pointer: coarse)").matches;
+    return html`<form class="composer" @submit=${this.#submit}>
+      <label class="unseen" for="composer">${say("talk.field")}</label>
+      <textarea
+        id="composer"
+        rows="1"
+        maxlength="200000"
+        placeholder=${say("talk.placeholder")}
+        enterkeyhint=${isTouch ? "enter" : "send"}
+        @input=${(event: Event) => keepDraft(this.task, (event.target as HTMLTextAreaElement).value)}
+        @keydown=${this.#pressed}
+        @compositionend=${this.#composed}
+      ></textarea>
+      <button class="primary send" @mousedown=${(event: Event) => event.preventDefault()}>${say("talk.send")}</button>
+    </form>`;
+  }
+
+  #composedAt = -Infinity;
+  readonly #composed = (event: Event): void => void (this.#composedAt = event.timeStamp);
+
+  /** Enter sends, but not where it picks a word (Safari tells of it after the composition has ended), nor on a phone's keyboard. */
+  readonly #pressed = (event: KeyboardEvent): void => {
+    if (event.key !== "Enter" || event.shiftKey || event.altKey || isComposing(event)) return;
+    if (event.timeStamp - this.#composedAt < 60 || matchMedia("(pointer: coarse)").matches) return;
+    event.preventDefault();
+    (event.target as HTMLTextAreaElement).form?.requestSubmit();
+  };
+
+  readonly #submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    const field = this.querySelector<HTMLTextAreaElement>("#composer")!;
+    const text = field.value.trim();
+    if (!text) return;
+    this.#isAtEnd = true;
+    entries.addMessage(this.doc, text, this.me);
+    field.value = "";
+    keepDraft(this.task, "");
+    field.focus();
+    this.#askTurns(1_500);
+  };
+
+  async #stop(turn: string): Promise<void> {
+    this.stopping = true;
+    this.failure = "";
+    try {
+      await this.api.stop(turn);
+    } catch (error) {
+      this.failure = whyOf(error);
+    } finally {
+      this.stopping = false;
+      this.#askTurns(0);
+    }
+  }
+
+  /** Ask the server how the turns stand, in a while; while one is waiting, again and again, but slowly. */
+  #askTurns(wait: number): void {
+    if (this.#asking) clearTimeout(this.#asking);
+    this.#asking = setTimeout(() => {
+      this.#asking = null;
+      void this.#loadTurns();
+    }, wait);
+  }
+
+  async #loadTurns(): Promise<void> {
+    try {
+      this.turns = await this.api.turns(this.task);
+      if (this.turns.some((one) => one.status === "queued" || one.status === "running")) this.#askTurns(10_000);
+    } catch (error) {
+      if (!isSignedOut(error)) this.turns = this.turns.filter((one) => one.status !== "running");
+    }
+    if (!this.isConnected || this.#devices) return;
+    const strangers = readMessages(this.doc).some((one) => one.role === "user" && one.session && one.session !== this.me.session);
+    if (!strangers) return;
+    this.#devices = await this.#namesOfSessions().catch(() => null);
+    this.requestUpdate();
+  }
+
+  async #namesOfSessions(): Promise<Map<string, string>> {
+    const [sessions, devices] = await Promise.all([this.api.sessions(), this.api.devices()]);
+    return new Map([...sessions].map(([session, device]) => [session, devices.get(device) ?? ""]));
+  }
+
+  readonly #scrolled = (): void => {
+    const list = this.querySelector<HTMLElement>(".messages")!;
+    this.#isAtEnd = list.scrollHeight - list.scrollTop - list.clientHeight < NEAR;
+    if (this.#isAtEnd) this.isBelow = false;
+  };
+
+  readonly #toEnd = (): void => {
+    this.#isAtEnd = true;
+    this.isBelow = false;
+    this.requestUpdate();
+  };
+
+  readonly #heard = (events: Y.YEvent<Y.AbstractType<unknown>>[], transaction: Y.Transaction): void => {
+    if (!this.#isAtEnd) this.isBelow = true;
+    this.requestUpdate();
+    if (transaction.local) return;
+    for (const event of events) {
+      if (event.target.parent !== null) continue;
+      for (const id of event.changes.keys.keys()) {
+        const message = readMessages(this.doc).find((one) => one.id === id);
+        if (message) this.#send("said", { who: message.author ?? say("talk.somebody"), role: message.role });
+        if (message?.role === "user") this.#askTurns(1_500);
+      }
+    }
+  };
+
+  #send(name: string, detail: unknown): void {
+    this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true }));
+  }
+}
+
+/** The words of a ledger entry, an answer included; null if it is not there any more. */
+function textOf(doc: Y.Doc, id: string): string | null {
+  const { constraints, decisions, questions, steps } = readLedger(doc);
+  const all = [...constraints, ...decisions, ...questions, ...steps, ...questions.flatMap((one) => one.answers)];
+  return all.find((one) => one.id === id)?.text ?? null;
+}
+
+function allTexts(doc: Y.Doc): string[] {
+  const { constraints, decisions, questions, steps } = readLedger(doc);
+  return [...constraints, ...decisions, ...questions, ...steps, ...questions.flatMap((one) => one.answers)].map((one) => one.text);
+}
+
+const draftKey = (task: string): string => `clew.draft.${task}`;
+
+function draftOf(task: string): string {
+  try {
+    return sessionStorage.getItem(draftKey(task)) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+function keepDraft(task: string, text: string): void {
+  try {
+    if (text) sessionStorage.setItem(draftKey(task), text);
+    else sessionStorage.removeItem(draftKey(task));
+  } catch {
+    return;
+  }
+}
+
+customElements.define("clew-conversation", ConversationView);

@@ -1,0 +1,27 @@
+/** The menu behind the dots: the language, signing out, and what the view adds of its own. */
+
+import { html, nothing, type TemplateResult } from "lit";
+
+import type { Language } from "../words/language";
+import { currentLanguage, say, setLanguage } from "../words/language";
+
+/** What the frame is asked to do. */
+export const SIGN_OUT = "sign-out";
+
+export function appMenu(own: TemplateResult | typeof nothing = nothing): TemplateResult {
+  return html`<button type="button" class="dots-button" popovertarget="menu" aria-label=${say("menu.title")} title=${say("menu.title")}>
+      <span aria-hidden="true">⋯</span>
+    </button>
+    <div id="menu" popover class="menu" role="group" aria-label=${say("menu.title")}>
+      ${own}
+      <label>
+        <span>${say("menu.language")}</span>
+        <select name="language" @change=${(event: Event) => setLanguage((event.target as HTMLSelectElement).value as Language)}>
+          ${(["en", "zh"] as const).map((one) => html`<option value=${one} lang=${one} ?selected=${one === currentLanguage()}>${one === "en" ? "English" : "中文"}</option>`)}
+        </select>
+      </label>
+      <button type="button" @click=${(event: Event) => event.target?.dispatchEvent(new CustomEvent(SIGN_OUT, { bubbles: true }))}>
+        ${say("menu.sign_out")}
+      </button>
+    </div>`;
+}

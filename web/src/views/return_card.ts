@@ -1,0 +1,201 @@
+/**
+ * "You were working on X. Continue?": one paragraph, what changed, what comes next, and the way back in. Owns what a
+ * returning person sees first; must never choose for them, nor be in the way of something else.
+ */
+
+import { html, nothing } from "lit";
+
+import type { Api, Candidate, Change, Item, Person, Resumption } from "../sync/api";
+import type { Correction } from "../sync/correction";
+import { ago, inFull, say, type Plain } from "../words/language";
+import { follow, isSignedOut, PageElement, signedOut, whyOf } from "./element";
+import { severityView } from "./severity";
+
+const CHANGES = 6;
+/** Where the server's paragraph has said which task it is about; the quotes hold nothing that ends them. */
+const OPENING = /^.{0,400}?[”」](?:\. Continue\?|。要继续吗？)\s*/su;
+
+export class ReturnCard extends PageElement {
+  static override properties = {
+    api: { attribute: false },
+    me: { attribute: false },
+    candidate: { attribute: false },
+    isOpen: { type: Boolean },
+    resumption: { state: true },
+    failure: { state: true },
+    editing: { state: true },
+    told: { state: true },
+    busy: { state: true },
+  };
+
+  declare api: Api;
+  declare me: Person;
+  declare candidate: Pick<Candidate, "task" | "why">;
+  /** Shown inside the task itself: then there is nothing to continue. */
+  declare isOpen: boolean;
+  declare resumption: Resumption | null;
+  declare failure: string;
+  declare editing: string;
+  declare told: string;
+  declare busy: boolean;
+  #asked = "";
+
+  constructor() {
+    super();
+    this.isOpen = false;
+    this.resumption = null;
+    this.failure = "";
+    this.editing = "";
+    this.told = "";
+    this.busy = false;
+  }
+
+  protected override willUpdate(): void {
+    const asked = `${this.candidate.task.id} ${this.api.language}`;
+    if (asked === this.#asked) return;
+    this.#asked = asked;
+    void this.#load();
+  }
+
+  override render() {
+    const { task, why } = this.candidate;
+    const heading = say("return.heading", { name: task.name });
+    return html`<section class="return" aria-labelledby="return-${task.id}">
+      ${why ? html`<p class="eyebrow">${why}</p>` : nothing}
+      <h2 id="return-${task.id}">${this.isOpen ? say("return.stands") : heading}</h2>
+      ${this.resumption ? this.#body(this.resumption) : html`<p class="quiet">${this.failure || say("return.reading")}</p>`}
+      ${this.told ? html`<p class="quiet" role="status">${this.told}</p>` : nothing}
+      ${this.isOpen
+        ? nothing
+        : html`<div class="acts">
+            <a class="button primary" href="/t/${task.id}" @click=${(event: MouseEvent) => follow(this, event, `/t/${task.id}`)}>${say("return.continue")}</a>
+            <button type="button" @click=${() => this.#send("another")}>${say("return.another")}</button>
+            <button type="button" @click=${() => this.#send("anew")}>${say("return.anew")}</button>
+          </div>`}
+    </section>`;
+  }
+
+  #body({ text, narrative, facts }: Resumption) {
+    const paragraph = narrative ?? text.replace(OPENING, "");
+    const next = facts.next_step;
+    return html`${paragraph ? html`<p class="paragraph">${paragraph}</p>` : nothing}
+      ${facts.changes.length ? this.#changes(facts.changes) : nothing}
+      ${next ? html`<p class="next"><span class="eyebrow">${say("return.next")}</span> ${next.text}</p>` : nothing} ${this.#all(facts)}`;
+  }
+
+  #changes(changes: Change[]) {
+    const whats: Record<Change["what"], Plain> = {
+      added: "change.added",
+      edited: "change.edited",
+      answered: "change.answered",
+      retired: "change.retired",
+      superseded: "change.superseded",
+      removed: "change.removed",
+    };
+    return html`<h3>${say("return.changed", { n: changes.length })}</h3>
+      <ul class="changes">
+        ${changes.slice(0, CHANGES).map((one) => {
+          const at = one.at ? Date.parse(one.at) : NaN;
+          return html`<li>
+            <span>${one.text}</span>
+            <span class="meta">${say(whats[one.what] ?? "change.edited")}${one.agent || one.by ? html` · ${one.agent ?? one.by}` : nothing}${one.device && !one.agent ? html` · ${one.device}` : nothing}
+            ${Number.isNaN(at) ? nothing : html` · <time title=${inFull(at)}>${ago(at)}</time>`}</span>
+          </li>`;
+        })}
+      </ul>
+      ${changes.length > CHANGES ? html`<p class="meta">${say("return.more", { n: changes.length - CHANGES })}</p>` : nothing}`;
+  }
+
+  /** Every item, to be put right where it is wrong. */
+  #all(facts: Resumption["facts"]) {
+    const groups: [Plain, Correction["root"], Item[]][] = [
+      ["ledger.constraints", "constraints", facts.constraints],
+      ["ledger.decisions", "decisions", facts.decisions],
+      ["ledger.questions", "questions", facts.questions],
+      ["ledger.steps", "slots", facts.next_steps ?? []],
+    ];
+    const full = groups.filter(([, , items]) => items.length);
+    if (!full.length) return nothing;
+    return html`<details>
+      <summary>${say("return.all")}</summary>
+      ${full.map(
+        ([title, root, items]) => html`<h3>${say(title)}</h3>
+          <ul class="facts">
+            ${items.map((item) => this.#item(root, item))}
+          </ul>`,
+      )}
+      ${facts.not_filed?.length
+        ? html`<h3>${say("return.not_filed")}</h3>
+            <ul class="facts">
+              ${facts.not_filed.map((item) => html`<li><q>${item.text}</q></li>`)}
+            </ul>`
+        : nothing}
+    </details>`;
+  }
+
+  #item(root: Correction["root"], item: Item) {
+    const role = this.resumption?.task.role;
+    const mayWrite = role === "editor" || role === "owner";
+    if (this.editing !== item.id) {
+      return html`<li>
+        <span>${item.text} ${item.severity ? severityView(item.severity) : nothing}${item.status === "conflicting" ? html`<span class="badge">${say("ledger.conflicting")}</span>` : nothing}</span>
+        ${mayWrite
+          ? html`<button type="button" class="plain" aria-label=${say("return.correct_what", { what: item.text })} @click=${() => this.#edit(item.id)}>${say("return.correct")}</button>`
+          : nothing}
+      </li>`;
+    }
+    const send = (event: SubmitEvent): void => {
+      event.preventDefault();
+      const after = String(new FormData(event.target as HTMLFormElement).get("text") ?? "").trim();
+      void this.#correct({ root, id: item.id, before: item.text, after });
+    };
+    return html`<li>
+      <form class="ledger-form" @submit=${send} @keydown=${(event: KeyboardEvent) => event.key === "Escape" && (this.editing = "")}>
+        <textarea name="text" rows="2" aria-label=${say("ledger.edit_words")} .value=${item.text}></textarea>
+        <div class="acts">
+          <button class="primary" ?disabled=${this.busy}>${say("ledger.save")}</button>
+          <button type="button" @click=${() => (this.editing = "")}>${say("ledger.cancel")}</button>
+        </div>
+      </form>
+    </li>`;
+  }
+
+  #edit(id: string): void {
+    this.editing = id;
+    void this.updateComplete.then(() => this.querySelector("textarea")?.focus());
+  }
+
+  async #correct(correction: Correction): Promise<void> {
+    if (!correction.after || correction.after === correction.before) return void (this.editing = "");
+    this.busy = true;
+    const server = location.origin.replace(/^http/, "ws");
+    try {
+      const { correct } = await import("../sync/correction");
+      const corrected = await correct(this.api, this.me, this.candidate.task.id, correction, { server });
+      const words: Record<typeof corrected, Plain> = { done: "return.corrected", "changed meanwhile": "return.changed_meanwhile", refused: "problem.forbidden" };
+      this.told = say(words[corrected]);
+      this.editing = "";
+      await this.#load();
+    } catch (error) {
+      this.told = say("return.not_corrected", { why: whyOf(error) });
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  async #load(): Promise<void> {
+    try {
+      this.resumption = await this.api.resume(this.candidate.task.id);
+      this.failure = "";
+    } catch (error) {
+      if (isSignedOut(error)) return signedOut(this, error.why);
+      this.failure = whyOf(error);
+    }
+  }
+
+  #send(name: "another" | "anew"): void {
+    this.dispatchEvent(new CustomEvent(name, { bubbles: true }));
+  }
+}
+
+customElements.define("clew-return-card", ReturnCard);
