@@ -39,7 +39,7 @@ def best_question(text: str, context: str, asked: Sequence[Asked]) -> str | None
 def _fit(text: str, context: str, question: Asked) -> float:
     about = terms(question.text)
     own = shared(terms(text), about)
-    score = own + 0.9 * shared(terms(context) - terms(text), about)
+    score = own + shared(terms(context) - terms(text), about)
     if score == 0:
         return 0
     if _COUNTED.search(question.text) and _NUMBER.search(text):

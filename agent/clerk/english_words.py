@@ -44,7 +44,7 @@ CHOICE: Final = (
     r"|paint|run|start|adopt|choose|pick|renew|sell|leave|offer|support|deprecate|retire|remove|shut|merge|extend|sign"
     r"|invite|outsource|publish|release|fly|travel|sleep|eat|meet|do|have|order|build|charge|raise|lower|reduce|accept"
     r"|reject|decline|ditch|kill|freeze|pay|ship|make|name|call|rename|reuse|convert|print|drive|share|put|allow|wait"
-    r"|limit|add|include|exclude|swap|shift|push|bring|combine|stop|end|let|set|teach|plant|record|film)"
+    r"|limit|add|include|exclude|swap|shift|push|bring|combine|stop|end|let|set|teach|plant|record|film|settle (?:on|for)|opt for|say (?:yes|no) to|turn down|fund|bin|archive|trust|reserve)"
 )
 """What people do when they choose."""
 
@@ -52,7 +52,7 @@ CHOOSING: Final = (
     r"(?:going (?:with|for|ahead with|back to)|using|taking|keeping|sticking (?:with|to)|staying (?:with|at|in|on)"
     r"|dropping|skipping|scrapping|hosting|holding|serving|renting|buying|hiring|cancell?ing|postponing|delaying|closing"
     r"|opening|launching|switching|changing|replacing|moving|cutting|splitting|painting|running|starting|adopting"
-    r"|choosing|picking|renewing|selling|leaving|offering|supporting|deprecating|retiring|removing|shutting|merging"
+    r"|choosing|picking(?! up)|renewing|selling|leaving|offering|supporting|deprecating|retiring|removing|shutting|merging"
     r"|extending|inviting|outsourcing|publishing|releasing|flying|travell?ing|doing|having|ordering|building|charging"
     r"|raising|lowering|reducing|accepting|rejecting|declining|ditching|killing|freezing|paying|shipping|making|naming"
     r"|calling it|renaming|reusing|converting|printing|driving|sharing|putting|allowing|limiting|adding|including"
@@ -64,7 +64,7 @@ DOING: Final = (
     r"(?!(?:work|look|wait|think|try|gett?|hav|feel|hop|wonder|lean|start|kidd|jok|sitt|los|read|runn|be|do|tak|stay"
     r"|struggl|worry|guess|assum|say|talk|ask|tell|enjoy|lov|lik|starv|com|leav|dy|freez|confus|miss|go|mak)ing\b)"
     r"(?:re)?[a-z]{2,}ing\b|(?:going|making|taking|starting|running|reading|getting|having|talking|asking|telling|leaving)"
-    r"(?= (?:to|through|over|the|a|an|with|up|for|back|my|our|it|them)\b)(?! (?:to bed|to be\b|a break|a nap|home))"
+    r"(?= (?:to|through|over|the|a|an|with|up|back|my|our|it|them)\b)(?! (?:with the|with [A-Z]|to bed|to be\b|a break|a nap|home))"
 )
 """What somebody says they are doing soon: "I'm picking up the keys at four"."""
 
@@ -92,7 +92,7 @@ SPEECH: Final = (
 )
 OTHERS: Final = (
     rf"(?:he|she|they|someone|somebody|some (?:people|of them|guy)|people|you|one of (?:them|the \w+)"
-    rf"|(?:my|his|her|their|our|the|a|an|that|this|some) (?:[\w'-]+ ){{0,3}}[\w'-]+|{NAME}|[a-z]+)"
+    rf"|(?:my|his|her|their|our|the|a|an|that|this|some) (?:[\w'-]+ ){{0,3}}[\w'-]+|{NAME}|(?!(?:i|we|us|everyone|everybody|that|this|it|let|to|not|never|also|and|but)\b)[a-z]+)"
 )
 RULED: Final = r"(?:the )?(?:law|gdpr|regulations?|statute|(?:building|fire|labou?r|data|tax|local) (?:code|law|rules|protection)|hipaa|dsgvo)"
 GROUP: Final = (

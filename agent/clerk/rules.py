@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Means = Literal["constraint", "decision", "question", "next_step", "nothing", "unsure"]
-Scope = Literal["clause", "sentence", "message"]
+Means = Literal["constraint", "decision", "question", "next_step", "nothing", "reported", "no_question", "unsure"]
+Scope = Literal["clause", "sentence", "message", "beside"]
 
 _HOLE: Final = re.compile(r"<(\w+)>")
 
@@ -21,7 +21,8 @@ class Rule:
     """What a clause means in which ``pattern`` is found. The first rule of a table that fits is the one that counts.
 
     ``why`` is the reason in a line. ``scope`` says how far a ``nothing`` reaches: the clause, from here to the end of
-    its sentence, or of the message.
+    its sentence, or the whole message; ``beside`` is a weak rule, whose clause belongs to a statement right before it.
+    ``reported`` is somebody else's word, which may still answer a question.
     """
 
     means: Means
@@ -37,7 +38,8 @@ class Table:
     ``before`` are judged before anything else, ``unasked`` and ``asked`` where a question may be, then ``rules``;
     ``labels`` on what stands before a colon. ``retracts`` takes back what was said before, ``settles`` makes what
     stands beside it a decision, ``continues`` belongs to the clause before, ``leading`` and ``trailing`` are no part of
-    a statement, ``reports`` before and ``sources`` after an answer tell whom it comes from, ``interrogative`` opens a question that may hold commas.
+    a statement, ``reports`` before and ``sources`` after an answer tell whom it comes from, ``interrogative`` opens a question that may hold commas, ``opening`` is a cue that is left out of what is filed, ``bare`` begins a choice that
+    leaves its topic to what follows.
     The severity of a constraint is read from ``critical``, ``uncritical`` (which negates it) and ``normal``.
     """
 
@@ -57,6 +59,8 @@ class Table:
     reports: re.Pattern[str]
     interrogative: re.Pattern[str]
     sources: re.Pattern[str]
+    opening: re.Pattern[str]
+    bare: re.Pattern[str]
 
 
 def table(means: Means, holes: dict[str, str], rows: Iterable[tuple[str, str] | tuple[str, str, Scope]]) -> list[Rule]:

@@ -36,11 +36,12 @@ _END: Final = re.compile(r"[.!?…]+(?=[\s\"')\]”’]|$)|[.!?]*[。！？；;]
 _MARK: Final = re.compile(r"\s*(?:(?:[-*•–·]|\d{1,2}[.)、）]|\(\d\)|（\d）|[a-z]\))(?!\d)\s*|\[[ x]?\]\s*)*", re.I)
 _COLON: Final = re.compile(r"(?<![0-9])[:：](?!//|\d\d\b)|[:：](?=\s)")
 _SUBJECT: Final = (
-    r"(?:we|i|he|she|they|it|there|nobody|no one|everyone|everybody|that's|please|let's|someone|who|whether|what|how)\b"
+    r"(?:we|i|he|she|they|it|there|nobody|no one|everyone|everybody|that's|please|let's|someone|who|whether|what|how|the [\w-]+(?: [\w-]+)? (?:is|are|was|will|moves?|goes|stays?|must|has|have|should|can't|needs?|gets?))\b"
 )
 _BREAK: Final = re.compile(
     rf",(?!\d)\s*(?:(?:and|but|so|or|because|since|while|although|and meanwhile|and then)\s)?|[，﹐]\s*"
     rf"|\s+(?:-{{1,2}}|–|—|->|<-|=>|→|\|)\s+|——|\s?[()（）]\s?"
+    rf"|\s+and\s+(?=(?:keep|use|drop|move|skip|switch|go with|stick|cancel|don't|never|must)\s)"
     rf"|\s+(?:and|so|while)\s+(?=(?:meanwhile\s+)?{_SUBJECT})|\s+(?:but|because|although|cause|cos|cuz)\s+"
     rf"|(?<=[{_CJK}])\s+(?=[{_CJK}]{{2}})",
     re.I,

@@ -50,25 +50,21 @@ class Found:
 
 @dataclass(slots=True)
 class _Part:
-    """A clause with what it was taken for; ``open`` if an answer may be looked for in it."""
+    """A clause with what it was taken for; ``open`` if an answer may be looked for in it, ``weak`` if it belongs to one before."""
 
     clause: Clause
     means: Means
     open: bool = True
-    severity_from: str = ""
+    weak: bool = False
+    settles: bool = False
 
 
 def find_statements(text: str, asked: Sequence[Asked] = ()) -> Found:
     """Everything that a message states, in its order; ``asked`` are the questions that are open."""
     parts: list[_Part] = []
     for _, clauses in groupby(split(text), key=lambda clause: clause.sentence):
-        sentence = _joined(list(clauses), text)
-        judged = _judge(sentence, text)
-        if judged is None:
+        if not _judge(_joined(list(clauses), text), text, parts):
             return Found((), ())
-        if _retracted(judged):
-            _take_back(parts)
-        parts.extend(judged)
     found = [statement for part in parts if (statement := _statement(part))]
     return Found(tuple(_with_answers(text, parts, found, asked)), tuple(p.clause.text for p in parts if p.means == "unsure"))
 
@@ -94,29 +90,34 @@ def _joined(clauses: list[Clause], text: str) -> list[Clause]:
     return clauses
 
 
-def _judge(clauses: list[Clause], text: str) -> list[_Part] | None:
-    """What the clauses of one sentence are taken for; None if nothing in the whole message counts."""
-    parts: list[_Part] = []
+def _judge(clauses: list[Clause], text: str, parts: list[_Part]) -> bool:
+    """Take the clauses of one sentence for what they are; False if nothing in the whole message counts."""
     label = _label(clauses[0].label)
     void = label is not None and label.means == "nothing"
+    reported = label is not None and label.means == "reported"
+    first = len(parts)
     for clause in clauses:
         table = table_of(clause.text)
         bare = _bare(clause, table)
         if bare is None:
             continue
+        if len(clause.plain) <= LONGEST and table.retracts.search(clause.plain):
+            _take_back(parts)
+            parts.append(_Part(bare, "nothing", open=False))
+            continue
+        rule = None if void else _rule(bare, table)
+        if rule and rule.scope == "message":
+            return False
+        void = void or (rule is not None and rule.means == "nothing" and rule.scope == "sentence")
+        reported = (reported and clause.after != "but") or (rule is not None and rule.means == "reported" and rule.scope == "sentence")
+        if reported or (rule and rule.means == "reported"):
+            parts.append(_Part(bare, "nothing"))
+            continue
         if void:
             parts.append(_Part(bare, "nothing", open=False))
             continue
-        rule = _rule(bare, table)
-        if rule and rule.means == "nothing" and rule.scope == "message":
-            return None
-        if rule and rule.means == "nothing" and rule.scope == "sentence":
-            void = True
-            parts.append(_Part(bare, "nothing", open=False))
-            continue
-        part = _part(bare, rule, table)
-        _place(parts, part, label, table, text)
-    return parts
+        _place(parts, first, _part(bare, rule, table), (label, table, text))
+    return True
 
 
 def _rule(clause: Clause, table: Table) -> Rule | None:
@@ -125,40 +126,49 @@ def _rule(clause: Clause, table: Table) -> Rule | None:
         return None
     rule = _first(table.before, plain)
     if rule is None and (clause.text.endswith(("?", "？")) or not clause.asked):
-        asked = _first(table.asked, plain)
-        if asked:
-            rule = _first(table.unasked, plain) or asked
+        rule = _first(table.asked, plain)
+        if rule and (vetoed := _first(table.unasked, plain.rstrip("?？"))):
+            rule = None if vetoed.means == "no_question" else vetoed
     return rule or _first(table.rules, plain)
 
 
 def _part(clause: Clause, rule: Rule | None, table: Table) -> _Part:
     if rule is None:
         return _Part(clause, "nothing", open=not clause.text.endswith(("?", "？")))
+    if rule.scope == "beside":
+        return _Part(clause, rule.means, weak=True)
     if clause.text.endswith(("?", "？")) and rule.means != "question":
         return _Part(clause, "nothing", open=False)
     return _Part(clause, rule.means, open=rule.means not in {"question"})
 
 
-def _place(parts: list[_Part], part: _Part, label: Rule | None, table: Table, text: str) -> None:
+def _place(parts: list[_Part], first: int, part: _Part, about: tuple[Rule | None, Table, str]) -> None:
     """Put a clause beside the ones before it in its sentence, or let it belong to the last of them."""
-    before = parts[-1] if parts else None
+    label, table, text = about
+    before = parts[-1] if len(parts) > first else None
     plain = part.clause.plain
     if table.settles.search(plain) and len(plain) < 40:
         if before and before.means in {"nothing", "decision", "unsure", "next_step"} and before.open:
             before.means = "decision"
             _extend(before, part.clause, text)
             return
-        parts.append(_Part(part.clause, "nothing", open=False, severity_from="settled"))
+        parts.append(_Part(part.clause, "nothing", open=False, settles=True))
         return
-    if label and label.means != "nothing" and (before is None or label.means in {"decision", "question"}):
+    if label and label.means not in {"nothing", "reported"} and (before is None or label.means in {"decision", "question"}):
         if part.means in {"nothing", "unsure", "decision", "next_step", "constraint"} or label.means == "question":
             part.means = label.means
-    elif before and before.severity_from == "settled" and part.means in {"nothing", "unsure", "next_step"}:
+    elif before and before.settles and part.means in {"nothing", "unsure", "next_step"}:
         part.means = "decision"
     if before and before.means in {"decision", "constraint"} and table.continues.search(plain):
         if part.means in {"nothing", "unsure", before.means}:
             _extend(before, part.clause, text)
             return
+    if before and part.weak and part.clause.after in {",", "，", " "}:
+        if before.means == "next_step" or (before.means == "decision" and table.bare.match(before.clause.plain)):
+            _extend(before, part.clause, text)
+            return
+    if not label and before and before.means == part.means == "question" and not _first(table.asked, plain):
+        return
     if before and before.means == part.means == "next_step" and part.clause.after in {",", "，", " "}:
         _extend(before, part.clause, text)
         return
@@ -201,10 +211,6 @@ def _bare(clause: Clause, table: Table) -> Clause | None:
     return replace(clause, text=clause.text[start:end], plain=clause.plain[start:end], start=clause.start + start)
 
 
-def _retracted(parts: list[_Part]) -> bool:
-    return any(table_of(p.clause.text).retracts.search(p.clause.plain) for p in parts if len(p.clause.plain) <= LONGEST)
-
-
 def _take_back(parts: list[_Part]) -> None:
     """The message takes back what it said last."""
     for part in reversed(parts):
@@ -217,6 +223,9 @@ def _statement(part: _Part) -> Statement | None:
     clause = part.clause
     if part.means in {"nothing", "unsure"}:
         return None
+    if found := table_of(clause.text).opening.match(clause.plain):
+        at = found.end()
+        clause = replace(clause, text=clause.text[at:], plain=clause.plain[at:], start=clause.start + at)
     kind: Kind = part.means  # type: ignore[assignment]
     severity = _severity(clause) if kind == "constraint" else "normal"
     return Statement(kind, clause.text, clause.start, severity, context=clause.label)
@@ -238,24 +247,34 @@ def _with_answers(text: str, parts: list[_Part], found: list[Statement], asked: 
     while index < len(parts):
         part = parts[index]
         index += 1
-        if not part.open or part.means == "question" or len(part.clause.plain) > LONGEST:
+        told = _answer_of(parts, index - 1, asked)
+        if told is None:
             continue
-        table = table_of(part.clause.text)
-        clause = _told(part.clause, table)
-        before = " ".join(p.clause.plain for p in parts[max(0, index - 2) : index - 1])
-        question = best_question(clause.text, f"{clause.label} {before}", asked)
-        if question is None:
-            continue
-        if part.means in {"constraint", "next_step"}:
+        clause, question = told
+        if part.means != "decision" or part.weak:
             out = [s for s in out if s.start != part.clause.start]
-        elif part.means == "decision":
-            clause = part.clause
         end = clause.end
-        while index < len(parts) and _goes_on(parts[index], clause, table):
+        while index < len(parts) and _goes_on(parts[index], clause):
+            out = [s for s in out if s.start != parts[index].clause.start]
             end = parts[index].clause.end
             index += 1
         out.append(Statement("answer", text[clause.start : end], clause.start, answers=question))
     return sorted(out, key=lambda s: (s.start, s.kind != "decision"))
+
+
+def _answer_of(parts: list[_Part], index: int, asked: Sequence[Asked]) -> tuple[Clause, str] | None:
+    """The clause that answers, without whom it is from, and the id of its question."""
+    part = parts[index]
+    table = table_of(part.clause.text)
+    if not part.open or part.means == "question" or len(part.clause.plain) > LONGEST:
+        return None
+    clause = part.clause if part.means == "decision" else _told(part.clause, table)
+    if clause is part.clause and part.means != "decision" and table.sources.search(clause.plain):
+        return None
+    plain = part.means in {"nothing", "unsure"}
+    near = [p.clause.plain for p in parts[max(0, index - 1) : index] if p.clause.sentence == clause.sentence]
+    question = best_question(clause.text, " ".join([clause.label, *near]) if plain else "", asked)
+    return (clause, question) if question is not None else None
 
 
 def _told(clause: Clause, table: Table) -> Clause:
@@ -266,7 +285,11 @@ def _told(clause: Clause, table: Table) -> Clause:
     return replace(clause, text=clause.text[at:], plain=clause.plain[at:], start=clause.start + at)
 
 
-def _goes_on(part: _Part, clause: Clause, table: Table) -> bool:
+def _goes_on(part: _Part, clause: Clause) -> bool:
     """Whether a clause tells more of an answer, and not where it is from."""
-    same = part.clause.sentence == clause.sentence and part.means == "nothing" and part.open
-    return same and not table.sources.search(part.clause.plain)
+    plain = part.clause.plain
+    if part.clause.sentence != clause.sentence or not part.open or part.means in {"question", "next_step"}:
+        return False
+    table = table_of(part.clause.text)
+    own = part.means == "decision" or (part.means == "constraint" and table.critical.search(plain))
+    return part.clause.after in {",", "，", " "} and not own and not table.sources.search(plain)
