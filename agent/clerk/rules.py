@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Means = Literal["constraint", "decision", "question", "next_step", "nothing", "reported", "no_question", "unsure"]
+Means = Literal["constraint", "decision", "question", "next_step", "nothing", "reported", "hedged", "no_question", "unsure"]
 Scope = Literal["clause", "sentence", "message", "beside"]
 
 _HOLE: Final = re.compile(r"<(\w+)>")
@@ -22,7 +22,7 @@ class Rule:
 
     ``why`` is the reason in a line. ``scope`` says how far a ``nothing`` reaches: the clause, from here to the end of
     its sentence, or the whole message; ``beside`` is a weak rule, whose clause belongs to a statement right before it.
-    ``reported`` is somebody else's word, which may still answer a question.
+    ``reported`` is somebody else's word, which may still answer a question; what is ``hedged`` answers none.
     """
 
     means: Means

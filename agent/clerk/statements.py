@@ -135,6 +135,8 @@ def _rule(clause: Clause, table: Table) -> Rule | None:
 def _part(clause: Clause, rule: Rule | None, table: Table) -> _Part:
     if rule is None:
         return _Part(clause, "nothing", open=not clause.text.endswith(("?", "？")))
+    if rule.means == "hedged":
+        return _Part(clause, "nothing", open=False)
     if rule.scope == "beside":
         return _Part(clause, rule.means, weak=True)
     if clause.text.endswith(("?", "？")) and rule.means != "question":
@@ -148,7 +150,8 @@ def _place(parts: list[_Part], first: int, part: _Part, about: tuple[Rule | None
     before = parts[-1] if len(parts) > first else None
     plain = part.clause.plain
     if table.settles.search(plain) and len(plain) < 40:
-        if before and before.means in {"nothing", "decision", "unsure", "next_step"} and before.open:
+        said = before and len(before.clause.text.split()) + len(before.clause.text) * is_chinese(before.clause.text) > 2
+        if before and said and before.means in {"nothing", "decision", "unsure", "next_step"} and before.open:
             before.means = "decision"
             _extend(before, part.clause, text)
             return
