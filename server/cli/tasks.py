@@ -13,6 +13,7 @@ from server.cli.flags import Commands, command, with_folder, with_json
 from server.cli.table import plain, print_table
 from server.control.operator import FORMATS
 from server.domain.errors import Conflict, Invalid
+from server.domain.language import LANGUAGES
 from server.domain.task import Status
 
 KINDS = ("constraints", "decisions", "questions", "outputs", "messages")
@@ -32,6 +33,7 @@ def add(commands: Commands) -> None:
     export.add_argument("--out", metavar="FILE", type=Path, help="where to; - or nothing is standard output")
     export.set_defaults(run=run_export)
     resume = command(actions, "resume", "print where a task stands")
+    resume.add_argument("--lang", choices=LANGUAGES, default="en", help="in which language (default en)")
     resume.set_defaults(run=run_resume)
     for parser in (show, export, resume):
         parser.add_argument("task", metavar="T", help="the task's id, the beginning of it, or its name")
@@ -84,7 +86,7 @@ def run_export(asked: argparse.Namespace) -> int:
 
 def run_resume(asked: argparse.Namespace) -> int:
     """Print where a task stands."""
-    said = answer(asked, "tasks.resume", {"task": asked.task}, documents=True)
+    said = answer(asked, "tasks.resume", {"task": asked.task, "lang": asked.lang}, documents=True)
     if asked.json:
         print_json(said)
     else:

@@ -156,6 +156,9 @@ def _check_tasks(capsys: pytest.CaptureFixture[str], folder: Path, task: TaskId,
         shown = said_json(capsys, "tasks", "show", word, "--data", folder)
         assert shown["task"]["id"] == task and shown["seq"] == 13 and shown["documents"][0]["title"] == "Notes"
     resumed = said_json(capsys, "tasks", "resume", task, "--data", folder)
+    assert said_json(capsys, "tasks", "resume", task, "--lang", "zh", "--data", folder)["text"].startswith(
+        "您之前在处理“"
+    )
     assert "Acme contract" in resumed["text"] and resumed["covers_seq"] == 13
     code, text, _ = clew(capsys, "tasks", "show", task, "--data", folder)
     assert code == 0 and text.startswith("Acme contract (open") and "# Notes" in text

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
+
+import pytest
+from kit.app_under_test import AppUnderTest, Browser, app_under_test
 
 from server.domain.facts import following, gather
 from server.domain.resumption import resume
@@ -95,3 +100,49 @@ def test_the_next_step_is_the_first_open_question_then_an_unfinished_output() ->
 
 def test_items_without_words_are_left_out() -> None:
     assert gather({"constraints": [item("c", "  \n", "active")], "outputs": [item("o", "", "draft")]}).outputs == []
+
+
+@pytest.fixture
+async def app(tmp_path: Path) -> AsyncIterator[AppUnderTest]:
+    async with app_under_test(tmp_path) as made:
+        yield made
+
+
+async def test_the_language_is_asked_for_or_preferred(app: AppUnderTest) -> None:
+    owner = await app.sign_in()
+    task = await owner.new_task()
+    for path, header, begins in (
+        ("", None, "You were working"), ("", "zh-CN,en;q=0.8", "您之前在处理"), ("?lang=en", "zh", "You were working"),
+        ("?lang=zh", "en", "您之前在处理"),
+    ):  # fmt: skip
+        shown = await owner.get(f"/tasks/{task}/resume{path}", accept_language=header)
+        assert shown.json["text"].startswith(begins), (path, header)
+    assert (await owner.get(f"/tasks/{task}/resume?lang=fr")).status == 422
+
+
+async def test_who_said_something_or_ended_a_session_has_looked(app: AppUnderTest) -> None:
+    owner, wei = await app.sign_in(), await app.sign_in("wei", "phone")
+    task = await owner.new_task()
+    await owner.post(f"/tasks/{task}/members", {"user": "wei", "role": "editor"})
+    session = (await owner.post("/sessions", {})).json["id"]
+    await owner.patch(f"/sessions/{session}", {"task_id": task})
+
+    async def missed(who: Browser) -> list[tuple[str, str, str]]:
+        changes = (await who.get(f"/tasks/{task}/resume")).json["facts"]["changes"]
+        return [(one["text"], one["by"], one["device"]) for one in changes]
+
+    assert (await wei.get(f"/tasks/{task}/resume")).json["looked_at"] is None
+    assert await missed(owner) == []
+    await wei.post(f"/tasks/{task}/messages", {"text": "one"})
+    assert await missed(owner) == await missed(owner) == [("one", "wei", "phone")]
+    assert await missed(wei) == []
+    await owner.post(f"/tasks/{task}/messages", {"text": "two"})
+    assert await missed(owner) == [] and await missed(wei) == [("two", "owner", "laptop")]
+    await wei.post(f"/tasks/{task}/messages", {"text": "three"})
+    assert await missed(owner) == [("three", "wei", "phone")]
+    await owner.post(f"/sessions/{session}/end")
+    assert await missed(owner) == []
+    app.clock.advance(60)
+    shown = (await owner.get(f"/tasks/{task}/resume")).json
+    assert shown["looked_at"] == "2027-01-15T08:00:00.000Z"
+    assert shown["text"].endswith("Nothing has changed since you last looked (1 minute ago).")
