@@ -6,8 +6,20 @@ text.
 
 from __future__ import annotations
 
-from .ledger import Blocked, Fidelity, Finding, LedgerItem, Passed, Verdict
+from .ledger import Blocked, Fidelity, Finding, Kind, LedgerItem, Passed, Severity, Status, Verdict
 from .overlap import coverage
 from .scoring import score
 
-__all__ = ["Blocked", "Fidelity", "Finding", "LedgerItem", "Passed", "Verdict", "coverage", "score"]
+__all__ = [
+    "Blocked",
+    "Fidelity",
+    "Finding",
+    "Kind",
+    "LedgerItem",
+    "Passed",
+    "Severity",
+    "Status",
+    "Verdict",
+    "coverage",
+    "score",
+]

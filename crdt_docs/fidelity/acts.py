@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator
 from typing import Final, Literal
 
-from .words import segments
+from .words import root, segments
 
 State = Literal["done", "pending"]
 
 _I: Final = re.IGNORECASE
 _ACTS: Final = dict(
     line.split(" ", 1)
-    for line in r"""approve approv\w*|批准|审批
+    for line in r"""approve approv\w*|sign(?:s|ed|ing)?[ -]?off|批准|审批
 accept accept\w*|接受
 sign signed|signing|signs?\b|signature|签署|签字|签订
 confirm confirm\w*|确认
@@ -55,8 +55,10 @@ _PENDING_AFTER: Final = re.compile(
 _LACKING: Final = re.compile(
     r"\b(?:required|needed|pending|outstanding|missing|awaited|necessary)\b|(?<!without )\b(?:still|yet) to\b", _I
 )
-_DONE_AUX: Final = re.compile(r"\b(?:has|have|had|was|were|been|already|'ve)\b(?: \w+){0,2}\s$", _I)
-_DONE_ZH_BEFORE: Final = re.compile(r"(?:已经?|均已|都已|获得?|得到|经)[^,;。]{0,6}$")
+_DONE_AUX: Final = re.compile(r"\b(?:has|have|had|was|were|been|already|'ve)\b(?: (?!to\b|be\b)\w+){0,2}\s$", _I)
+_DONE_ZH_BEFORE: Final = re.compile(
+    r"已经?(?!确定|决定|约定|商定|同意|定|明确|确认)[^,;。]{0,12}$|(?:获得?|得到|经)[^,;。]{0,4}$"
+)
 _DONE_ZH_AFTER: Final = re.compile(r"^(?:了|完毕|完成|通过了?)")
 _PASSIVE: Final = re.compile(r"\b(?:is|are|be|being)\b(?: \w+)?\s$", _I)
 _IRREGULAR: Final = frozenset(
@@ -92,3 +94,19 @@ def _state(word: str, before: str, after: str) -> State | None:
 def mentions(text: str) -> frozenset[str]:
     """The acts that are spoken of, done or not."""
     return frozenset(match.lastgroup or "" for match in _ACT.finditer(text))
+
+
+_DOING: Final = re.compile(r"[a-z]{4,24}|(?:已经?|均已)(?P<zh>[\u4e00-\u9fff]{2})|(?P<zh2>[\u4e00-\u9fff]{2})了", _I)
+
+
+def finished(text: str) -> Iterator[tuple[str, str]]:
+    """Whatever is told as done, known act or not: what the word counts as, and the word itself."""
+    for start, end in segments(text):
+        for match in _DOING.finditer(text, start, end):
+            zh = match["zh"] or match["zh2"]
+            surface = match.group().lower()
+            past = surface.endswith("ed") or surface in _IRREGULAR
+            if zh and not _PENDING_BEFORE.search(text[start : match.start()]):
+                yield zh, zh
+            elif not zh and past and _state(surface, text[start : match.start()], text[match.end() : end]) == "done":
+                yield root(surface), surface

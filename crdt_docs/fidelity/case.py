@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from .items import Row, Telling, own_words, rows, tell
 from .ledger import Code, Finding, LedgerItem
-from .names import Name
-from .reading import SUMMARY_LIMIT, Passage, Reading, read, read_source
+from .reading import SUMMARY_LIMIT, Passage, Reading, read
+from .source import read_source
 from .words import is_cjk, tokens
 
 STANDING: Final = frozenset({"active", "open", "answered"})
@@ -20,7 +21,21 @@ HIDDEN: Final = "\u25ab"
 """Stands for each character of what is told verbatim."""
 _ENOUGH, _ENOUGH_ZH = 12, 6
 """Characters of a row that are no chance when they stand unquoted."""
-_QUOTES: Final = ('""', "「」", "«»")
+_OPENS, _CLOSES = '"“「«⟦', '"”」»⟧'
+_STARTS: Final = re.compile(r"(?:^|[.:;,!?。、()\n▫\"“「«⟦]|[-•*]\s|\band|[和与及])\s*$")
+_STOPS: Final = re.compile(r"\s*(?:$|[.:;,!?。、()\n▫\"”」»⟧]|and\b|[和与及])")
+
+
+def _hide(text: str, words: str, *, quoted: bool) -> str:
+    """The text with the words hidden wherever they stand for themselves, with nothing that turns them right beside."""
+    at = text.find(words)
+    while at >= 0:
+        before, end = text[max(0, at - 8) : at], at + len(words)
+        inside = before[-1:] in _OPENS and text[end : end + 1] in _CLOSES if before and text[end:] else False
+        if inside or (not quoted and _STARTS.search(before) and _STOPS.match(text, end)):
+            text = text[:at] + HIDDEN * len(words) + text[end:]
+        at = text.find(words, end)
+    return text
 
 
 @dataclass(frozen=True)
@@ -42,15 +57,10 @@ class Case:
     def __init__(self, summary: Reading, ledger: tuple[LedgerItem, ...], source: str) -> None:
         self.summary = summary
         self.source = read_source(source)
-        self.rows = rows(ledger, self._spoken(summary))
+        self.rows = rows(ledger, self.source.names)
         self.standing = [row for row in self.rows if row.item.status in STANDING]
         self.lapsed = [row for row in self.rows if row.item.status in LAPSED]
         self.forgotten = [row for row in self.rows if row.item.status == "forgotten"]
-
-    def _spoken(self, summary: Reading) -> frozenset[str]:
-        return frozenset(
-            part for reading in (self.source, summary) for name in reading.names if not name.head for part in name.parts
-        )
 
     @cached_property
     def tellings(self) -> dict[str, Telling]:
@@ -58,29 +68,31 @@ class Case:
         return {row.item.id: tell(row, self.summary, self.standing) for row in self.standing}
 
     @cached_property
-    def known_text(self) -> str:
-        """All that may be drawn on, in lower case; what was to be forgotten is only in it if the source says it."""
-        told = [row for row in self.rows if row.item.status != "forgotten"]
-        parts = [row.reading.text + " " + row.item.topic for row in told]
-        return " \n ".join([*parts, self.source.text]).lower()
+    def _told(self) -> list[Row]:
+        return [row for row in self.rows if row.item.status != "forgotten"]
 
     @cached_property
-    def known_words(self) -> frozenset[str]:
+    def ledger_text(self) -> str:
+        """All rows but those that were to be forgotten, in lower case."""
+        return " \n ".join(f"{row.reading.text} {row.item.topic}" for row in self._told).lower()
+
+    @cached_property
+    def ledger_words(self) -> frozenset[str]:
         """Its words, as they are written."""
-        return frozenset(token.text for token in tokens(self.known_text))
+        return frozenset(token.text for token in tokens(self.ledger_text))
 
     @cached_property
     def known_roots(self) -> frozenset[str]:
-        """Its words, as they count."""
-        told = [row for row in self.rows if row.item.status != "forgotten"]
-        topics = frozenset(root for row in told for root in row.topic)
-        return self.source.roots | topics | frozenset(root for row in told for root in row.reading.roots)
+        """The words of the ledger and the source, as they count."""
+        return self.source.roots | frozenset(root for row in self._told for root in row.reading.roots | row.topic)
 
-    @cached_property
-    def known_names(self) -> tuple[Name, ...]:
-        """Every name that may be drawn on."""
-        told = [name for row in self.rows if row.item.status != "forgotten" for name in row.reading.names]
-        return (*told, *self.source.names)
+    def says(self, text: str) -> bool:
+        """Whether the ledger or the source has the text, whatever its case."""
+        return text.lower() in self.ledger_text or text.lower() in self.source.lower
+
+    def knows(self, word: str) -> bool:
+        """Whether the ledger or the source has the lower case word."""
+        return word in self.ledger_words or word in self.source.words
 
     @cached_property
     def bare(self) -> Reading:
@@ -88,8 +100,7 @@ class Case:
         hidden = self.summary.text
         for text in sorted({own_words(row) for row in self.standing}, key=len, reverse=True):
             enough = len(text) >= (_ENOUGH_ZH if is_cjk(text) else _ENOUGH)
-            for words in (text,) if enough else (f"{a}{text}{b}" for a, b in _QUOTES):
-                hidden = hidden.replace(words, HIDDEN * len(words)) if text else hidden
+            hidden = _hide(hidden, text, quoted=not enough) if text else hidden
         return self.summary if hidden == self.summary.text else read(hidden, SUMMARY_LIMIT)
 
     def row_of(self, passage: Passage) -> Row | None:

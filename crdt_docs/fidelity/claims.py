@@ -12,7 +12,7 @@ from .items import Row, belongs
 from .lexicon import COMMON, FRAMING
 from .names import Name, alike, roles
 from .reading import Passage
-from .values import Value, same
+from .values import Value
 from .words import is_cjk, segments, stem
 
 _COUNTED: Final = re.compile(
@@ -41,6 +41,8 @@ def invented(case: Case) -> Iterator[Fault]:
 
 def _value(case: Case, passage: Passage, value: Value) -> Iterator[Fault]:
     said = passage.text[value.start : value.end]
+    if _phrase(passage, value) in case.source.lower:
+        return
     holders = [row for row in case.rows if row.has(value)]
     standing = [row for row in holders if row in case.standing]
     lapsed = [row for row in holders if row in case.lapsed]
@@ -54,12 +56,27 @@ def _value(case: Case, passage: Passage, value: Value) -> Iterator[Fault]:
     if old is not None and old.affinity(passage, value.start) > 1.2 * own and not _quoted_source(case, passage):
         if not is_past(passage.text, value.start, value.end):
             yield fault("stale", f"“{said}” holds no longer", old.item.id)
+    elif own == 0 and _is_strange(case, passage):
+        yield fault("unsupported", f"“{said}” is said of what nobody spoke of")
     elif not standing and not lapsed:
         yield fault("leaked", "a value that was to be forgotten is told", holders[0].item.id)
     elif standing and not any(belongs(row, value, passage, case.standing) for row in standing):
         rival = _rival(case, passage, value)
         if rival is not None and not _quoted_source(case, passage):
             yield fault("unsupported", f"“{said}” is said of something else", rival.item.id)
+
+
+def _phrase(passage: Passage, value: Value) -> str:
+    """The value with the word before it, in lower case: "season two" is a name as much as a value."""
+    before = passage.text[: value.start].rstrip().rpartition(" ")[2]
+    return f"{before} {passage.text[value.start : value.end]}".lower() if before else "\0"
+
+
+def _is_strange(case: Case, passage: Passage) -> bool:
+    """Whether hardly a word of the passage is anybody's."""
+    matter = [root for root in passage.roots if root not in _FRAMING_STEMS]
+    strange = [root for root in matter if root not in case.known_roots]
+    return len(matter) >= 2 and len(strange) * 2 > len(matter)
 
 
 def _rival(case: Case, passage: Passage, value: Value) -> Row | None:
@@ -87,11 +104,7 @@ def _counts(case: Case, passage: Passage, value: Value) -> bool:
 
 
 def _in_source(case: Case, passage: Passage, value: Value) -> bool:
-    return any(
-        passage.roots & other.roots or not passage.roots
-        for other in case.source.passages
-        if any(same(value, known) for known in other.values)
-    )
+    return case.source.states(value, passage.roots)
 
 
 def _quoted_source(case: Case, passage: Passage) -> bool:
@@ -116,17 +129,19 @@ def _name(case: Case, passage: Passage, name: Name) -> Iterator[Fault]:
 
 
 def _known(case: Case, part: str) -> bool:
-    if part in case.known_words or part in COMMON:
+    if case.knows(part) or part in COMMON:
         return True
-    return (is_cjk(part) or not part.isalpha()) and part in case.known_text
+    return (is_cjk(part) or not part.isalpha()) and case.says(part)
 
 
 def _patched(case: Case, name: Name) -> bool:
     """Whether it joins parts of names that are never joined where they come from."""
-    whole = [known for known in case.known_names if set(name.parts) & set(known.parts) and len(known.parts) > 1]
-    if name.text in case.known_text or not whole or any(alike(name, known) for known in whole):
+    if case.says(name.text):
         return False
-    return all(any(part in known.parts for known in case.known_names) for part in name.parts)
+    held = [own for row in case.rows for own in row.reading.names]
+    if any(alike(name, own) for own in held if len(own.parts) > 1):
+        return False
+    return any(set(name.parts) & set(own.parts) for own in held if len(own.parts) > 1) or case.source.joins(name)
 
 
 def _misnamed(case: Case, passage: Passage, name: Name) -> Iterator[Fault]:
@@ -143,9 +158,10 @@ def _misnamed(case: Case, passage: Passage, name: Name) -> Iterator[Fault]:
 
 
 def _parties(case: Case, passage: Passage) -> Iterator[Fault]:
-    known = {kind for kind, _ in roles(case.known_text)}
-    for kind, word in roles(passage.text):
-        if kind not in known and word.lower() not in case.known_text:
+    told = roles(passage.text)
+    known = {kind for kind, _ in roles(case.ledger_text)} if told else set()
+    for kind, word in told:
+        if kind not in known and not case.says(word) and kind not in {one for one, _ in roles(case.source.lower)}:
             yield fault("unsupported", f"“{word}” has no part in this")
 
 

@@ -21,13 +21,13 @@ _NOT_DENIAL: Final = re.compile(
     r"|been (?:decided|settled|agreed"
     r"|resolved|answered))\b|\b(?:or|if|why|whether) not\b|\bno longer\b|\bno(?:t|r)? (?:more|later|less|fewer"
     r"|earlier|longer) than\b"
-    rf"|(?:\b(?:not|never|no|cannot)|n't)(?: [a-z]+){{0,2}} (?:{_COMPARING})\b(?=[^.;]{{0,24}}(?:\d"
+    rf"|(?:\b(?:not|never|no|cannot)|n't)(?: [a-z]+){{0,4}} (?:{_COMPARING})\b(?=[^.;]{{0,24}}(?:\d"
     rf"|\b(?:{NUMBER_WORD})\b))"
     r"|不[得能可应会许]?(?:超过|高于|低于|少于|早于|晚于|多于|迟于|大于|小于|超出)"
     r"|\bnothing (?:else|more|further)\b|\bno (?:other )?(?:open|further) |\bnone(?= of the)"
     r"|不得不|不能不|不仅|不但|不同|不错|不断|不久|不论|无论|是否|能否|可否|尚未|还未|仍未|未定|未决|未来|未经"
     r"|不过|不变|不等|不确定|不清楚|不一定|非常|没问题"
-    r"|不再|还没有?|是不是|要不要|能不能|会不会|有没有|无误|不明|而不是|而非|不是",
+    r"|不再|还没有?|是不是|要不要|能不能|会不会|有没有|无误|不明|而不是|而非",
     _I,
 )
 _DENIAL: Final = re.compile(
@@ -66,25 +66,34 @@ _SETTLES: Final = re.compile(
     r"|拒绝|决定|已|将会?|会|可以|了(?=\W|$)",
     _I,
 )
+_LIMITS: Final = re.compile(
+    r"\b(?:at most|no more|not more|up to|capped|limited|at least|more than|less than|only|unless|until|no|not"
+    r"|never|nobody)\b"
+    r"|[至最][多少]|以[内上下]",
+    _I,
+)
+_MAY: Final = re.compile(r"\b(?:may|might|could)\b(?! (?:not|never|no|only)\b|n't)|(?<!不)可以(?!不)")
 _WEAK: Final = re.compile(
-    r"\b(?:may|might|could)\b(?! (?:not|never|no)\b|n't)|\b(?:optional(?:ly)?|if possible|where possible|ideally"
+    r"\b(?:optional(?:ly)?|if possible|where possible|ideally"
     r"|preferabl[ey]|preferred|nice to have"
     r"|recommend(?:ed|s)?|suggested|a suggestion|try to|not required|not mandatory|waivable|negotiable"
     r"|a guideline|need not|no need"
     r"|not necessar(?:y|ily)|(?:does|do|did)(?: not|n't) (?:have|need) to)\b"
-    r"|可选|(?<!不)可以(?!不)|(?<!不)可酌情|尽量|最好|建议|酌情|视情况|如有可能|若可能|原则上|不强制|非必须"
-    r"|不是必须|不必|无需|无须|不要求|倾向于"
+    r"|可选|(?<!不)可酌情|尽量|最好|建议|酌情|视情况|如有可能|若可能|原则上|不强制|非必须"
+    r"|不是必须|不必|无需|无须|不要求|倾向于",
+    _I,
 )
 _PAST_AFTER: Final = re.compile(
     r"\b(?:instead of|rather than|in place of|replac(?:es|ed|ing)|supersed(?:es|ed|ing)|overrid(?:es|den|ing)"
     r"|no longer|not|formerly"
     r"|(?:was|were)(?! (?:decided|agreed|chosen|approved|confirmed|set|accepted|settled|fixed|to\b))"
     r"|previous(?:ly)?|earlier|original(?:ly)?"
-    r"|initial(?:ly)?|(?:down|up|away|moved|changed|switched)?\s?from|used to|drop(?:s|ped)|abandon(?:s|ed)"
+    r"|initial(?:ly)?|(?:down|up|away|moved|changed|switched)?\s?from|used to|drop(?:s|ped)|remov(?:e[sd]|ing)"
+    r"|abandon(?:s|ed)"
     r"|scrapp(?:ed|ing)|withdr(?:ew|awn)"
-    r"|lift(?:s|ed)|retire[sd]|old|over|ended|cancel(?:s|led|ed)|revoke[sd]|former|prior)\b"
+    r"|lift(?:s|ed)|retire[sd]|old|cancel(?:s|led|ed)|revoke[sd]|former|prior)\b"
     r"|取代了?|替代了?|代替了?|替换了?|而不是|而非|不是|不再|原为|原来|原先|原定|原本|最初|起初|此前|之前|先前"
-    r"|早先|旧的?|从|由|放弃|弃用|撤销|取消|推翻|作废|废止",
+    r"|早先|旧的?|从|由|放弃|弃用|撤销|取消|推翻|删除|作废|废止",
     _I,
 )
 _PAST_BEFORE: Final = re.compile(
@@ -105,6 +114,21 @@ def is_open(text: str) -> bool:
     return _OPEN.search(text) is not None
 
 
+_UNDECIDED: Final = re.compile(
+    r"\b(?:undecided|unresolved|unsettled|whether|still open|is open|are open|remains? open|tbd|to be (?:decided"
+    r"|settled|agreed|determined)"
+    r"|(?:not|n't|never|yet to)(?: (?:been|be|yet)){0,2} (?:decided|settled|agreed|resolved|fixed|determined"
+    r"|certain|clear))\b"
+    r"|是否|待定|待决|未定|未决|未解决|未确定|尚未|还没|仍未|悬而未决|没有定|没定",
+    _I,
+)
+
+
+def is_undecided(text: str) -> bool:
+    """Whether it says so in so many words; a narrower question than :func:`is_open`."""
+    return _UNDECIDED.search(text) is not None
+
+
 def settles(text: str) -> bool:
     """Whether it says of something that it is so."""
     return _SETTLES.search(text) is not None
@@ -112,7 +136,9 @@ def settles(text: str) -> bool:
 
 def is_weak(text: str) -> bool:
     """Whether it leaves somebody the choice."""
-    return _WEAK.search(text) is not None
+    if _WEAK.search(text):
+        return True
+    return _MAY.search(text) is not None and not _LIMITS.search(text) and not denied(text)
 
 
 def denied(text: str) -> list[tuple[int, int]]:
@@ -130,14 +156,61 @@ def denied(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def is_past(text: str, at: int, end: int) -> bool:
-    """Whether what stands at ``at`` … ``end`` is told as something that held once."""
+def is_past(text: str, at: int, end: int, own: str = "") -> bool:
+    """Whether what stands at ``at`` … ``end`` is told as something that held once; not by words of its ``own``."""
     for low, high in segments(text):
         if low <= at < high:
-            return _turned(text, low, at) or _PAST_BEFORE.search(text, end, min(high + 30, end + 60)) is not None
+            return _turned(text, low, at, own) or _PAST_BEFORE.search(text, end, min(high + 30, end + 60)) is not None
     return False
 
 
-def _turned(text: str, low: int, at: int) -> bool:
-    near = max(low, at - 48)
-    return any(not _TURN.search(text, cue.end(), at) for cue in _PAST_AFTER.finditer(text, near, at))
+def _turned(text: str, low: int, at: int, own: str) -> bool:
+    cues = [cue for cue in _PAST_AFTER.finditer(text, max(low, at - 48), at) if cue.group().lower() not in own.lower()]
+    return any(not _TURN.search(text, cue.end(), at) for cue in cues)
+
+
+_STANCES: Final = {
+    axis: (re.compile(yes, _I), re.compile(no, _I))
+    for axis, yes, no in (
+        (
+            "consent",
+            r"\b(?:accept(?:s|ed|ance)?|approve[sd]?|approval|agree[sd]?(?: to)?)\b|接受|批准|同意",
+            r"\b(?:reject(?:s|ed|ion)?|decline[sd]?|refuse[sd]?|veto(?:es|ed)?|den(?:y|ies|ied)|disagree[sd]?)\b"
+            r"|拒绝|驳回|否决|反对",
+        ),
+        (
+            "keep",
+            r"\b(?:keep|keeps|kept|retain(?:s|ed)?)\b|保留",
+            r"\b(?:drop(?:s|ped)?|scrap(?:s|ped)?|discard(?:s|ed)?)\b|放弃|删去",
+        ),
+        (
+            "allow",
+            r"\b(?:allow(?:s|ed)?|permit(?:s|ted)?)\b|允许|准许",
+            r"\b(?:forbid(?:s|den)?|prohibit(?:s|ed)?|ban(?:s|ned)?)\b|禁止|严禁",
+        ),
+        (
+            "include",
+            r"\b(?:include[sd]?|including)\b|包含|包括",
+            r"\b(?:exclude[sd]?|excluding|omit(?:s|ted)?)\b|不含|不包含|不包括|剔除|排除",
+        ),
+        (
+            "raise",
+            r"\b(?:increase[sd]?|raise[sd]?|rise[sn]?)\b|增加|提高|上调",
+            r"\b(?:decrease[sd]?|reduce[sd]?|lower(?:s|ed)?|cuts?)\b|减少|降低|下调",
+        ),
+        ("pass", r"\b(?:pass(?:es|ed)?|succeed(?:s|ed)?)\b|通过|成功", r"\b(?:fail(?:s|ed)?)\b|失败|未通过|没通过"),
+        ("win", r"\b(?:enable[sd]?|activate[sd]?)\b|启用|开启", r"\b(?:disable[sd]?|deactivate[sd]?)\b|停用|关闭|禁用"),
+    )
+}
+
+
+def stances(text: str) -> dict[str, set[bool]]:
+    """For each pair of opposites that it speaks of, which of the two it takes; a denial turns it about."""
+    spans = denied(text)
+    taken: dict[str, set[bool]] = {}
+    for axis, sides in _STANCES.items():
+        for side, pattern in zip((True, False), sides, strict=True):
+            for match in pattern.finditer(text):
+                turned = any(start < match.start() < end for start, end in spans)
+                taken.setdefault(axis, set()).add(side != turned)
+    return taken

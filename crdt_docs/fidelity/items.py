@@ -6,8 +6,9 @@ Owns the weights of words within a ledger. Must never say what follows from it: 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -17,16 +18,21 @@ from .names import Name, alike
 from .overlap import recall
 from .reading import Passage, Reading, read_item
 from .values import Value, answers, same
-from .words import is_cjk
+from .words import is_cjk, root
 
 NEED: Final = 0.5
 """The share of a row's words that tells it, where nothing else does."""
-NEED_BESIDE: Final = 0.3
+NEED_BESIDE: Final = 0.2
 """The same where a value or a name of the row stands beside them."""
 _NEAR: Final = 24
 """Characters within which a word is close to a value."""
 _RIVAL: Final = 0.8
 """What a value's own row must come to, of the nearness of a row that wants another."""
+
+
+_REFERS: Final = re.compile(
+    r"(?:it|its|this|that|these|those|they|he|she|his|her|both|there)\b|[这该此其它他她]|双方|两者", re.I
+)
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,12 @@ class Row:
         """The share of the row's words among the roots."""
         return recall(self.weights, roots)
 
+    @cached_property
+    def matter(self) -> Mapping[str, float]:
+        """The words that are no names, weighed."""
+        named = {root(part) for name in self.names for part in name.parts}
+        return {key: weight for key, weight in self.weights.items() if key not in named} or self.weights
+
     def affinity(self, passage: Passage, at: int) -> float:
         """How near the row's words stand to a place in a passage."""
         near = 0.0
@@ -75,8 +87,8 @@ class Row:
         return near
 
 
-def rows(items: Sequence[LedgerItem], spoken: frozenset[str]) -> list[Row]:
-    """The ledger, read. ``spoken`` are names that the conversation has, in lower case."""
+def rows(items: Sequence[LedgerItem], is_name: Callable[[str], bool]) -> list[Row]:
+    """The ledger, read. ``is_name`` says of a word that begins a row whether it is a name elsewhere."""
     readings = [read_item(item.text) for item in items]
     standing = [reading.roots for item, reading in zip(items, readings, strict=True) if item.status != "forgotten"]
     held = Counter(root for roots in standing for root in roots)
@@ -86,15 +98,15 @@ def rows(items: Sequence[LedgerItem], spoken: frozenset[str]) -> list[Row]:
             reading,
             {root: math.log((len(standing) + 2) / (held[root] + 0.5)) for root in reading.roots},
             read_item(item.topic).roots,
-            _names(reading, spoken),
+            _names(reading, is_name),
         )
         for item, reading in zip(items, readings, strict=True)
     ]
 
 
-def _names(reading: Reading, spoken: frozenset[str]) -> tuple[Name, ...]:
+def _names(reading: Reading, is_name: Callable[[str], bool]) -> tuple[Name, ...]:
     """The names of a row; a word that only begins it is one if it is a name elsewhere."""
-    return tuple(name for name in reading.names if not name.head or len(name.parts) > 1 or name.parts[0] in spoken)
+    return tuple(name for name in reading.names if not name.head or len(name.parts) > 1 or is_name(name.parts[0]))
 
 
 @dataclass(frozen=True)
@@ -127,14 +139,14 @@ def own_words(row: Row) -> str:
 
 
 def windows(passages: Sequence[Passage]) -> Iterable[tuple[Passage, ...]]:
-    """Each passage, and each with the next."""
+    """Each passage, and with it the next if that goes on about the same."""
     yield from ((passage,) for passage in passages)
-    yield from zip(passages, passages[1:], strict=False)
+    yield from ((one, other) for one, other in zip(passages, passages[1:], strict=False) if _REFERS.match(other.text))
 
 
 def _telling(row: Row, window: tuple[Passage, ...], others: Sequence[Row]) -> Telling:
     roots = frozenset().union(*(passage.roots for passage in window))
-    words = row.likeness(roots)
+    words = recall(row.matter, roots)
     missing = tuple(value for value in row.values if not any(is_bound(row, value, p, others) for p in window))
     named = [name for passage in window for name in passage.names]
     absent = tuple(name for name in row.names if not _named(name, named, window))

@@ -143,7 +143,7 @@ ad advert advertis
 reimburs refund
 delet eras
 renew renewal
-approv approval
+accept approv approval acceptanc
 confidential secret
 anonym anonymis anonymiz
 particip subject
@@ -152,8 +152,7 @@ publish publicat
 """Stems that count as one word."""
 
 OPPOSITE: Final = _groups("""
-accept reject declin refus deni
-approv disapprov veto
+accept reject declin refus deny disapprov veto
 includ exclud omit
 allow disallow
 enabl disabl
@@ -163,21 +162,20 @@ agree disagre
 pass fail
 add remov
 public privat
-accept turn-down
 """)
 """Stems of which the later stand for the first, denied."""
 
 ROLES: Final = _groups("""
-government ministry ministri
+government ministry ministries
 bank lender
 supplier vendor
 client customer
-investor sharehold
+investor shareholder
 landlord
 regulator
 court judge
 union
-insurer insurance-company
+insurer
 competitor
 police
 contractor subcontractor
@@ -190,7 +188,7 @@ partner
 board
 auditor
 """)
-"""Stems of the parties that one deals with, by their calling; the first of a line stands for all of it."""
+"""The parties that one deals with, by their calling; the first of a line stands for all of it."""
 
 ROLES_ZH: Final = _groups("""
 政府 市政府 主管部门

@@ -13,7 +13,7 @@ from typing import Final
 
 from .lexicon import COMMON, COMMON_ZH, FRAMING, FUNCTION, GIVEN_NAMES, MONTHS, ROLES, ROLES_ZH, SURNAMES_ZH, WEEKDAYS
 from .values import Value
-from .words import CJK, is_cjk, stem
+from .words import CJK, is_cjk
 
 _LATIN: Final = re.compile(rf"[^\W\d_{CJK}]{{1,64}}(?:'[^\W\d_{CJK}]{{2,20}})?")
 _CODE: Final = re.compile(
@@ -37,7 +37,7 @@ _GENERIC_ZH: Final = re.compile(
 _BEFORE_ZH: Final = "由请让给向和与跟及、被经交致对找是为,;:。!?(「“\"' \n及或→"
 _AFTER_ZH: Final = (
     "在|都|均|将|会|已|要|须|于|把|和|与|、|的|负责|同意|确认|批准|签|发|提|审|建议|要求|表示|认为|说|写|起草|准备|安排|接受|拒绝|主持"
-    "|预订|完成|回复|联系|需|应|必须|可|希望|决定|牵头|跟进|交|给|及|或|先生|女士|小姐|经理|总监"
+    "|预订|完成|回复|联系|订|做|买|办|看|改|查|整理|测|清|收|送|取|参加|也|给|请|需|应|必须|可|希望|决定|牵头|跟进|交|给|及|或|先生|女士|小姐|经理|总监"
     "|律师|老师|教授|博士|主任|总|[,;:。!?()」”\"' ]|$"
 )
 _PERSON_ZH: Final = re.compile(rf"[{''.join(sorted(SURNAMES_ZH))}][{CJK}]{{1,2}}?(?={_AFTER_ZH})")
@@ -79,7 +79,9 @@ def names(text: str, taken: Sequence[Value] = ()) -> list[Name]:
 def roles(text: str) -> list[tuple[str, str]]:
     """The parties that the text deals with by their calling: what they count as, and the word itself."""
     found = [
-        (ROLES[root], match) for match in re.findall(r"[A-Za-z]{4,20}", text) if (root := stem(match.lower())) in ROLES
+        (ROLES[one], match)
+        for match in re.findall(r"[A-Za-z]{4,20}", text)
+        if (one := match.lower().removesuffix("s")) in ROLES
     ]
     return found + [(kind, word) for word, kind in ROLES_ZH.items() if word in text]
 

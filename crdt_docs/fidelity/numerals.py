@@ -30,12 +30,11 @@ _MORE: Final = rf"[ -](?:and )?(?:{NUMBER_WORD}|hundred|thousand|million|billion
 _WORDS: Final = rf"(?:(?:half a|a|{NUMBER_WORD})(?:{_MORE}){{1,7}}|{NUMBER_WORD})"
 _DIGITS: Final = r"(?:\d{1,3}(?:,\d{3}){1,5}(?![\d,])|\d{1,24})(?:\.\d{1,6})?"
 _SCALE: Final = (
-    r"(?:\s?(?:hundred|thousand|million|billion|trillion|mio|mn|bn)(?![^\W_])|\s?[kmb](?![^\W_])"
+    r"(?:\s?(?:hundred|thousand|million|billion|trillion|mio|mn|bn)(?![a-z0-9_])|\s?[kmb](?![a-z0-9_])"
     r"|[十百千]?[万亿]|万亿|[百千](?=[个元块人份台]))"
 )
-NUMBER: Final = (
-    rf"(?P<n>{_DIGITS}{_SCALE}?|[{NUMERALS_ZH}]{{1,12}}(?:点[{NUMERALS_ZH}]{{1,6}})?|(?<![^\W_]){_WORDS}(?=[^a-z]|$))"
-)
+_CHINESE: Final = rf"[{NUMERALS_ZH}]{{1,12}}(?:点[{NUMERALS_ZH}]{{1,6}})?"
+NUMBER: Final = rf"(?P<n>{_DIGITS}{_SCALE}?|{_CHINESE}|(?<![a-z0-9_]){_WORDS}(?=[^a-z]|$))"
 """A number, as the group ``n``; to be compiled with IGNORECASE."""
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from .words import normalise, sentences, word, words
+from .words import normalise, root, sentences, words
 
 LIMIT: Final = 20_000
 """Characters of a text that are read."""
@@ -21,7 +21,7 @@ _ELSEWHERE: Final = 0.2
 _KIN: Final = 0.7
 """What a word counts for that shares no more than its first five letters."""
 _TELLING: Final = frozenset(
-    word(verb, 0).stem
+    root(verb)
     for verb in """
 discuss discusses mention mentions highlight share explain describe detail emphasize suggest state indicate show report
 ask talk conversation often several various different specific certain important significant key main new like include
@@ -79,11 +79,11 @@ def recall(weights: Mapping[str, float], held: frozenset[str]) -> float:
     total = sum(weights.values())
     if not total:
         return 0.0
-    families = {root[:5] for root in held if len(root) >= 5}
+    families = {key[:5] for key in held if len(key) >= 5}
     got = 0.0
-    for root, weight in weights.items():
-        if root in held:
+    for key, weight in weights.items():
+        if key in held:
             got += weight
-        elif len(root) >= 5 and root[:5] in families:
+        elif len(key) >= 5 and key[:5] in families:
             got += _KIN * weight
     return got / total

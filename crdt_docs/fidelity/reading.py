@@ -17,7 +17,6 @@ from .words import Sentence, Word, normalise, sentences, words
 SUMMARY_LIMIT: Final = 8_000
 """Characters of a summary that are read; a longer one is not checked at all."""
 ITEM_LIMIT: Final = 2_000
-SOURCE_LIMIT: Final = 120_000
 
 
 @dataclass(frozen=True)
@@ -31,6 +30,12 @@ class Passage:
     roots: frozenset[str]
     denied: frozenset[str]
     """The roots that stand denied, by a word before them or by being an opposite."""
+    denials: tuple[tuple[int, int], ...]
+    """The stretches that a denial rules."""
+
+    def denies(self, at: int) -> bool:
+        """Whether a denial rules the place."""
+        return any(start <= at < end for start, end in self.denials)
 
     @property
     def text(self) -> str:
@@ -73,12 +78,6 @@ def read_item(text: str) -> Reading:
     return read(text, ITEM_LIMIT)
 
 
-@lru_cache(maxsize=4)
-def read_source(text: str) -> Reading:
-    """What the summary may draw on."""
-    return read(text, SOURCE_LIMIT)
-
-
 def _passage(sentence: Sentence) -> Passage:
     text = sentence.text
     found_values = values(text)
@@ -93,4 +92,5 @@ def _passage(sentence: Sentence) -> Passage:
         tuple(names(text, found_values)),
         frozenset(word.stem for word in found),
         frozenset(turned),
+        tuple(spans),
     )

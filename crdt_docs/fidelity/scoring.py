@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from .case import Case, Fault, fault
+from .case import HIDDEN, Case, Fault, fault
 from .claims import invented
 from .ledger import Blocked, Fidelity, LedgerItem, Passed, Severity
 from .reading import SUMMARY_LIMIT, Passage, read
@@ -95,7 +95,12 @@ def _broken(case: Case) -> Iterator[Fault]:
 def _ends_short(passages: Sequence[Passage]) -> bool:
     """Whether the last sentence alone has no full stop, in a text that is no list."""
     *before, last = passages
-    return bool(before) and not last.sentence.closed and all(passage.sentence.closed for passage in before)
+    return (
+        bool(before)
+        and not last.sentence.closed
+        and not last.text.endswith(HIDDEN)
+        and all(passage.sentence.closed for passage in before)
+    )
 
 
 def _penalty(case: Case, faults: Sequence[Fault]) -> float:

@@ -6,14 +6,16 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from .acts import acts, mentions
+from .acts import acts, finished, mentions
 from .bounds import bound
 from .case import Case, Fault, fault
 from .claims import segment
-from .cues import is_weak
+from .cues import is_weak, stances
 from .items import Row, belongs
+from .names import Name
 from .reading import Passage
 from .values import same
+from .words import segments
 
 _LIKE: Final = 0.5
 _GRANTED: Final = frozenset({"agree", "confirm", "accept", "complete"})
@@ -39,11 +41,11 @@ def _tells(case: Case, row: Row, passage: Passage) -> bool:
 
 def _sense(case: Case, row: Row, passage: Passage) -> Iterator[Fault]:
     key = row.item.id
-    if row.item.kind != "question" and _is_denied(row, passage):
+    if row.item.kind != "question" and (_is_denied(row, passage) or _is_opposite(case, row, passage)):
         yield fault("negated", "told with the opposite sense", key)
     elif _is_unbound(case, row, passage):
         yield fault("negated", "a most is told as a least, or the other way round", key)
-    elif row.item.kind == "constraint" and _is_weakened(row, passage):
+    elif row.item.kind == "constraint" and _is_weakened(case, row, passage):
         yield fault("negated", "what must hold is told as a choice", key)
     yield from _states(row, passage)
     if _is_swapped(row, passage):
@@ -51,16 +53,61 @@ def _sense(case: Case, row: Row, passage: Passage) -> Iterator[Fault]:
 
 
 def _is_denied(row: Row, passage: Passage) -> bool:
-    """Whether the words that the row denies are told undenied, or the other way round."""
-    weigh = row.weights
-    negative = frozenset(root for p in row.reading.passages for root in p.denied)
+    """Whether nothing of what the row denies is told denied, or much is told denied that the row does not deny."""
     shared = row.reading.roots & passage.roots
-    undenied = sum(weigh[root] for root in shared & negative - passage.denied)
-    agreeing = sum(weigh[root] for root in shared & negative & passage.denied)
-    if shared & negative:
-        return undenied > agreeing
-    overturned = sum(weigh[root] for root in shared & passage.denied)
-    return overturned > (0.5 if negative else 0.34) * sum(weigh[root] for root in shared)
+    negative = [frozenset(group) for own in row.reading.passages for group in _denials(own)]
+    if any(group & shared and not group & shared & passage.denied for group in negative):
+        return True
+    if any(group & shared for group in negative):
+        return False
+    overturned = sum(row.weights[root] for root in shared & passage.denied)
+    return overturned > (0.5 if negative else 0.34) * sum(row.weights[root] for root in shared)
+
+
+def _denials(passage: Passage) -> list[set[str]]:
+    """The words under each denial, and each that stands denied by itself."""
+    under = [
+        {word.stem for word in passage.words if start <= word.start < end} & passage.denied
+        for start, end in passage.denials
+    ]
+    return [*under, *({root} for root in passage.denied if not any(root in group for group in under))]
+
+
+def _is_opposite(case: Case, row: Row, passage: Passage) -> bool:
+    """Whether it takes the other side, denies the row's value, or has before what comes after."""
+    own = stances(row.reading.text)
+    told = stances(passage.text)
+    if any(sides and own[axis] and not sides & own[axis] for axis, sides in told.items() if axis in own):
+        return True
+    for value in passage.values:
+        if passage.denies(value.start) and row.has(value) and belongs(row, value, passage, case.standing):
+            held = [(p, v) for p in row.reading.passages for v in p.values if same(v, value)]
+            if not any(p.denies(v.start) for p, v in held):
+                return True
+    return any(_is_reversed(p, passage) for p in row.reading.passages)
+
+
+_ORDERS: Final = re.compile(r"\b(?:before|after)\b", re.IGNORECASE)
+
+
+def _is_reversed(own: Passage, told: Passage) -> bool:
+    """Whether of two things the first is told to come after the second."""
+    order, other = _ORDERS.search(own.text), _ORDERS.search(told.text)
+    if order is None or other is None:
+        return False
+    first, second = _sides(own, order), _sides(told, other)
+    straight = len(first[0] & second[0]) + len(first[1] & second[1])
+    crossed = len(first[0] & second[1]) + len(first[1] & second[0])
+    alike = order.group().lower() == other.group().lower()
+    return crossed > straight if alike else straight > crossed
+
+
+def _sides(passage: Passage, order: re.Match[str]) -> tuple[set[str], set[str]]:
+    """The words before a "before", and those after it; if it begins the sentence, what follows its clause is before."""
+    comma = passage.text.find(",", order.end())
+    end = comma if order.start() < 6 and comma > 0 else len(passage.text)
+    after = {word.stem for word in passage.words if order.end() <= word.start < end}
+    return {word.stem for word in passage.words} - after, after
 
 
 def _is_unbound(case: Case, row: Row, passage: Passage) -> bool:
@@ -74,9 +121,11 @@ def _is_unbound(case: Case, row: Row, passage: Passage) -> bool:
     return False
 
 
-def _is_weakened(row: Row, passage: Passage) -> bool:
-    if is_weak(row.reading.text):
+def _is_weakened(case: Case, row: Row, passage: Passage) -> bool:
+    if is_weak(row.reading.text) or not is_weak(passage.text):
         return False
+    if all(other is row or other.likeness(passage.roots) < 0.3 for other in case.standing):
+        return any(is_weak(passage.text[start:end]) for start, end in segments(passage.text))
     places = [word.start for word in passage.words if word.stem in row.weights]
     return any(is_weak(segment(passage.text, at)) for at in places)
 
@@ -98,14 +147,12 @@ def _states(row: Row, passage: Passage) -> Iterator[Fault]:
 
 def _already(row: Row, passage: Passage) -> Iterator[Fault]:
     """A next step whose act is given in the bare form: it is to be done, whoever tells it as done."""
-    bare = {act for p in row.reading.passages for act, _ in acts("to " + p.text[:1].lower() + p.text[1:])}
-    bare |= {
-        act for p in row.reading.passages for word in p.words for act, _ in acts("to " + p.text[word.start :][:24])
-    }
-    told = dict(acts(passage.text))
-    for act in bare:
-        if told.get(act) == "done":
-            yield fault("asserted", f"{act}: told as done, and it is still to be done", row.item.id)
+    done = {act for act, state in acts(passage.text) if state == "done"}
+    for act in done & mentions(row.reading.text):
+        yield fault("asserted", f"{act}: told as done, and it is still to be done", row.item.id)
+    for act, surface in finished(passage.text):
+        if act in row.reading.roots and (not surface.isascii() or surface not in row.reading.text.lower()):
+            yield fault("asserted", f"“{surface}”: told as done, and it is still to be done", row.item.id)
 
 
 _ROLE_TO: Final = re.compile(r"(?:\b(?:to|for)\s|[给向致]|交给|发给|寄给)$", re.IGNORECASE)
@@ -121,17 +168,23 @@ def _is_swapped(row: Row, passage: Passage) -> bool:
     """Whether who does it and whom it is done to are the other way round, or one and the same."""
     own = _parts(row.reading.passages, row)
     told = _parts((passage,), row)
-    swapped = [name for name in own if name in told and {own[name], told[name]} == {"does", "gets"}]
-    return len(swapped) > 1
+    moves = {(own[name], told[name]) for name in own if name in told}
+    return {("does", "gets"), ("gets", "does")} <= moves
 
 
 def _parts(passages: tuple[Passage, ...], row: Row) -> dict[str, str]:
     found: dict[str, str] = {}
     for passage in passages:
-        acting = False
+        acting, last = False, ""
         for name in passage.names:
             match = next((own for own in row.names if set(own.parts) & set(name.parts)), None)
-            part = _part(passage.text[: name.start], acting)
+            before = passage.text[: name.start]
+            part = (
+                last
+                if last and re.search(r"(?:\band|,|&|[和与、及])\s?$", before) and _adjoins(passage, name)
+                else _part(before, acting)
+            )
+            last = part
             acting = acting or part == "does"
             if match is not None and part:
                 found[match.text] = part if found.get(match.text, part) == part else ""
@@ -150,18 +203,19 @@ def _part(before: str, acting: bool) -> str:
 
 
 def _acts_without_ground(case: Case) -> Iterator[Fault]:
-    """An act told as done that is spoken of nowhere."""
-    known = {
-        act
-        for reading in [case.source, *(row.reading for row in case.rows)]
-        for p in reading.passages
-        for act in _spoken(p)
-    }
+    """An act told as done that is spoken of nowhere, or in a sentence that half of is spoken of nowhere."""
+    known = {act for row in case.rows for act in mentions(row.reading.text)}
     for passage in case.bare.passages:
         for act, state in acts(passage.text):
-            if state == "done" and act not in known | _GRANTED:
+            strange = passage.roots - case.known_roots
+            if (
+                state == "done"
+                and act not in _GRANTED
+                and (act not in known | case.source.acts or len(strange) * 2 >= len(passage.roots))
+            ):
                 yield fault("unsupported", f"{act}: nobody said that it is done")
 
 
-def _spoken(passage: Passage) -> frozenset[str]:
-    return frozenset(mentions(passage.text))
+def _adjoins(passage: Passage, name: Name) -> bool:
+    """Whether another name stands right before the "and" before this one."""
+    return any(0 < name.start - other.end <= 6 for other in passage.names if other is not name)

@@ -7,7 +7,7 @@ from typing import Final
 
 from .case import Case, Fault, fault
 from .claims import segment
-from .cues import is_open, is_past, settles
+from .cues import is_open, is_past, is_undecided, settles
 from .items import Row
 from .overlap import recall
 from .reading import Passage
@@ -28,7 +28,7 @@ def outdated(case: Case) -> Iterator[Fault]:
         for passage in case.bare.passages:
             if values and not forgotten and not any(same(told, value) for told in passage.values for value in values):
                 continue
-            if own and _tells(case, row, own, passage) and (forgotten or not _all_past(passage, own)):
+            if own and _tells(case, row, own, passage) and (forgotten or not _all_past(row, passage, own)):
                 code, detail = (
                     ("leaked", "what was to be forgotten is told")
                     if forgotten
@@ -51,11 +51,11 @@ def _tells(case: Case, row: Row, own: dict[str, float], passage: Passage) -> boo
     return True
 
 
-def _all_past(passage: Passage, own: dict[str, float]) -> bool:
+def _all_past(row: Row, passage: Passage, own: dict[str, float]) -> bool:
     if is_past(passage.sentence.label, 0, 0):
         return True
     words = [word for word in passage.words if word.stem in own]
-    return any(is_past(passage.text, word.start, word.start + 1) for word in words)
+    return any(is_past(passage.text, word.start, word.start + 1, row.reading.text) for word in words)
 
 
 def unsettled(case: Case) -> Iterator[Fault]:
@@ -138,10 +138,14 @@ def _settled(case: Case, row: Row) -> Iterator[Fault]:
             or is_open(passage.sentence.label)
             or (passage.text.endswith("?") and part in passage.text[-len(part) - 2 :])
         )
-        if opened and not any(other.item.kind == "question" and _is_near(other, passage) for other in case.standing):
+        near = [other for other in case.standing if other.item.status == "open" and _is_near(other, row, passage)]
+        if not near and (opened or is_undecided(passage.text)):
             yield fault("stale" if answered else "blurred", "a settled matter is told as open", row.item.id)
             return
 
 
-def _is_near(row: Row, passage: Passage) -> bool:
-    return row.item.status == "open" and (row.likeness(passage.roots) >= 0.3 or _states(row, passage))
+def _is_near(question: Row, row: Row, passage: Passage) -> bool:
+    """Whether the passage may as well be about the question."""
+    return _states(question, passage) or recall(question.matter, passage.roots) >= 0.6 * recall(
+        row.matter, passage.roots
+    )

@@ -72,8 +72,9 @@ def _weekday(year: int, month: int, day: int) -> int:
 Match = re.Match[str]
 Reader = Callable[[Match], Value | None]
 
+_HEAD: Final = r"(?<![a-z0-9_\u00c0-\u024f])"
 _START: Final = r"(?<![a-z0-9_.])(?<![a-z]-)(?<!\d,)"
-_END: Final = r"(?![^\W_])"
+_END: Final = r"(?![a-z0-9_\u00c0-\u024f])"
 _CURRENCIES: Final = {
     spelling: line.split()[0]
     for line in """USD $ us$ dollar dollars 美元 美金
@@ -90,7 +91,7 @@ SGD""".splitlines()
     for spelling in [line.split()[0].lower(), *line.split()[1:]]
 }
 _CODE: Final = "usd|eur|gbp|cny|rmb|jpy|hkd|chf|inr|aud|cad|sgd"
-_SIGN: Final = rf"(?P<sign>us\$|hk\$|[$€£¥₹]|(?<![^\W_])(?:{_CODE})|人民币)"
+_SIGN: Final = rf"(?P<sign>us\$|hk\$|[$€£¥₹]|{_HEAD}(?:{_CODE})|人民币)"
 _COIN: Final = (
     rf"(?P<sign>(?:{_CODE}|dollars?|euros?|pounds?|yuan|yen|francs|rupees){_END}"
     r"|[$€£¥₹]|元人民币|人民币|美元|美金|欧元|英镑|日元|港元|港币|元|块钱?)"
@@ -207,41 +208,41 @@ def _counted(match: Match) -> Value | None:
 
 _TABLE: Final[tuple[tuple[str, Reader], ...]] = (
     (r"(?<!\d)(?P<y>(?:19|20)\d\d)[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})(?!\d)", _date),
-    (rf"(?<![^\W_]){_DAY}(?: of)?[ -](?P<month>{_MONTH}){_YEAR}", _date),
-    (rf"(?<![^\W_])(?P<month>{_MONTH})[ -](?:the )?{_DAY}(?![\d:%.,]\d|\d|%){_YEAR}", _date),
+    (rf"{_HEAD}{_DAY}(?: of)?[ -](?P<month>{_MONTH}){_YEAR}", _date),
+    (rf"{_HEAD}(?P<month>{_MONTH})[ -](?:the )?{_DAY}(?![\d:%.,]\d|\d|%){_YEAR}", _date),
     (rf"(?:(?P<y>(?:19|20)\d\d)年)?(?P<m>{_ZH_UPTO99})月(?:份|(?P<d>{_ZH_UPTO99})[日号]?)?", _date),
-    (rf"(?<![^\W_])(?P<month>(?!may|mar\b|march){_MONTH}){_YEAR}", _date),
-    (r"(?<=(?<![^\W_])(?:in|by|of) )(?P<month>may|march)(?![^\W_])(?: (?P<y>20\d\d))?", _date),
+    (rf"{_HEAD}(?P<month>(?!may|mar\b|march){_MONTH}){_YEAR}", _date),
+    (rf"(?<=(?:in|by|of) )(?P<month>may|march){_END}(?: (?P<y>20\d\d))?", _date),
     (r"(?<![\d.\-])(?P<m>0[1-9]|1[0-2])-(?P<d>0[1-9]|[12]\d|3[01])(?![\d-])(?!\s?(?:day|week|month|hour|%))", _date),
     (r"(?<![\d/.])(?P<m>\d{1,2})/(?P<d>\d{1,2})(?:/(?P<y>20\d\d))?(?![\d/])", _date),
     (
-        rf"(?<![^\W_])(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|tues?|thurs?|thu|weds?|fri){_END}"
+        rf"{_HEAD}(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|tues?|thurs?|thu|weds?|fri){_END}"
         r"|周[一二三四五六日天]|(?:星期|礼拜)[一二三四五六日天]",
         _day_name,
     ),
-    (rf"(?<![^\W_])q(?P<n>[1-4]){_END}", _number_of("quarter")),
+    (rf"{_HEAD}q(?P<n>[1-4]){_END}", _number_of("quarter")),
     (r"第?(?P<n>[一二三四1-4])季度", _number_of("quarter")),
-    (r"(?<![\d:.])(?P<h>\d{1,2})(?::(?P<m>\d\d))?\s?(?P<half>[ap]\.?m\.?)(?![^\W_])", _time),
+    (rf"(?<![\d:.])(?P<h>\d{{1,2}})(?::(?P<m>\d\d))?\s?(?P<half>[ap]\.?m\.?){_END}", _time),
     (rf"{_CLOCK_HALF}(?P<h>{_ZH_UPTO99})[点时](?![间候期尚评击])(?:(?P<m>\d{{1,2}})分?)?", _time),
     (rf"(?<![\d:.]){_CLOCK_HALF}(?P<h>\d{{1,2}}):(?P<m>\d\d)(?!\d)", _time),
     (rf"{_SIGN}\s?{NUMBER}", _money),
     (rf"{_START}{NUMBER}\s?{_COIN}", _money),
     (rf"{_START}{NUMBER}\s?(?:%|percent(?:age points?)?|per cent|pct)", _number_of("percent")),
     (rf"百分之{NUMBER}", _number_of("percent")),
-    (rf"(?<![^\W_])net[ -]?(?P<n>\d{{1,3}}|{'|'.join(('thirty', 'sixty', 'ninety'))})(?:[ -]days?)?(?![\d%])", _net),
+    (rf"{_HEAD}net[ -]?(?P<n>\d{{1,3}}|{'|'.join(('thirty', 'sixty', 'ninety'))})(?:[ -]days?)?(?![\d%])", _net),
     (rf"{_START}{NUMBER}[ -]?{_SPAN_UNIT}", _span),
     (rf"{_START}{NUMBER}(?:\s?[x×]{_END}|-fold| times{_END}|倍)", _number_of("times")),
-    (rf"(?<![^\W_])(?:v(?:er(?:sion)?)?[. ]?)?(?P<n>\d{{1,4}}(?:\.\d{{1,5}}){{2,4}}{_VERSION})(?!\d)", _version),
-    (rf"(?<![^\W_])v(?:er(?:sion)?)?[. ]?(?P<n>\d{{1,4}}(?:\.\d{{1,5}})?{_VERSION}){_END}", _version),
+    (rf"{_HEAD}(?:v(?:er(?:sion)?)?[. ]?)?(?P<n>\d{{1,4}}(?:\.\d{{1,5}}){{2,4}}{_VERSION})(?!\d)", _version),
+    (rf"{_HEAD}v(?:er(?:sion)?)?[. ]?(?P<n>\d{{1,4}}(?:\.\d{{1,5}})?{_VERSION}){_END}", _version),
     (r"版本\s?(?P<n>\d{1,3}(?:\.\d{1,4}){0,3})", _version),
     (rf"{_START}{NUMBER}\s?{_MEASURE}", _number_of("measure")),
-    (rf"(?<![^\W_])(?:an?|one|per) (?P<u>day|week|month|year|hour){_END}", _faint_span),
+    (rf"{_HEAD}(?:an?|one|per) (?P<u>day|week|month|year|hour){_END}", _faint_span),
     (rf"{_START}{NUMBER}{_COUNTER_ZH}", _counted),
     (rf"{_START}{NUMBER}(?![^\W\d_\u3040-\u9fff])", _bare),
 )
 _READERS: Final = [(re.compile(pattern, re.IGNORECASE), read) for pattern, read in _TABLE]
 _SEED: Final = re.compile(
-    rf"(?<![^\W_])(?:us\$|hk\$|{_CODE}|net|half|an?|per|may|[qv]|{NUMBER_WORD}|{_MONTH}|mon|tue|wed|thu|fri|sat|sun)"
+    rf"{_HEAD}(?:us\$|hk\$|{_CODE}|net|half|an?|per|may|[qv]|{NUMBER_WORD}|{_MONTH}|mon|tue|wed|thu|fri|sat|sun)"
     rf"|(?<!\d)\d|[$€£¥₹]|[{NUMERALS_ZH}第周星礼上下早晚中人百版]",
     re.IGNORECASE,
 )

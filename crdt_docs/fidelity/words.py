@@ -22,7 +22,7 @@ _TOKEN: Final = re.compile(rf"[{CJK}]|[^\W\d_{CJK}]{{1,64}}|\d{{1,24}}")
 _IS_CJK: Final = re.compile(f"[{CJK}]")
 _MARKUP: Final = re.compile(r"[*`_~]{1,3}(?=\S)|(?<=\S)[*`_~]{1,3}|\[\d{1,4}\]")
 _MARKER: Final = re.compile(r"^[ \t]{0,8}(?:[-*•·▪◦–—>#]{1,6}|\d{1,2}[.)、](?!\d)|\(\d{1,2}\)|[a-zA-Z]\))[ \t]{0,8}")
-_ENDING: Final = re.compile(r"[.!?。！？…]{1,4}[\"'”’)»」』]{0,2}(?=\s|$|[" + CJK + r"])|[。！？]")
+_ENDING: Final = re.compile(r"[.!?。！？…]{1,4}[\"'”’)»」』]{0,2}(?=\s|$|[▫\"“「«⟦" + CJK + r"])|[。！？]")
 _ABBREVIATION: Final = re.compile(
     r"(?:\b(?:e\.g|i\.e|dr|mr|mrs|ms|prof|vs|no|nos|approx|inc|ltd|co|corp|st|cf|al|fig|sec|ch|art|dept|est|"
     r"jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)|(?<![^\W\d_])[A-Z])$",
@@ -49,7 +49,7 @@ def is_cjk(text: str) -> bool:
 
 _SUFFIXES: Final = (
     ("ations", "ate"), ("ation", "ate"), ("ments", ""), ("ment", ""), ("ies", "y"), ("ied", "y"), ("sses", "ss"),
-    ("ing", ""), ("ed", ""), ("es", ""), ("s", ""), ("ly", ""),
+    ("ing", ""), ("ed", ""), ("xes", "x"), ("ches", "ch"), ("shes", "sh"), ("zes", "z"), ("s", ""), ("ly", ""),
 )  # fmt: skip
 
 
@@ -61,7 +61,7 @@ def stem(word: str) -> str:
             break
     if len(word) > 4 and word[-1] == word[-2] and word[-1] not in "sl":
         word = word[:-1]
-    if len(word) > 4 and word.endswith("e"):
+    if len(word) > 3 and word.endswith("e"):
         word = word[:-1]
     return word
 
@@ -110,10 +110,15 @@ def words(text: str) -> list[Word]:
 
 def word(lower: str, start: int) -> Word:
     """The word as it counts: by its stem, and by what that is the same as or the opposite of."""
-    root = stem(lower)
-    if root in OPPOSITE:
-        return Word(OPPOSITE[root], start, denied=OPPOSITE[root] != root)
-    return Word(SAME.get(root, root), start)
+    plain = stem(lower)
+    if plain in OPPOSITE:
+        return Word(OPPOSITE[plain], start, denied=OPPOSITE[plain] != plain)
+    return Word(SAME.get(plain, plain), start)
+
+
+def root(lower: str) -> str:
+    """What a word counts as, alone."""
+    return word(lower, 0).stem
 
 
 def _pairs(run: str, start: int) -> list[Word]:
@@ -138,7 +143,7 @@ class Sentence:
     start: int
     label: str = ""
     closed: bool = True
-    """False if it ends without a full stop or the end of a listed line."""
+    """Whether it ends in a full stop or the like."""
 
 
 def sentences(text: str) -> list[Sentence]:
@@ -158,14 +163,14 @@ def sentences(text: str) -> list[Sentence]:
         if (body.rstrip("*_ ").endswith(":") or heading) and len(body) <= 120 and not _ENDING.search(body[:-1]):
             label = body
             continue
-        found += _split(body, start + skip, label if marker or label else "", listed=marker is not None)
+        found += _split(body, start + skip, label)
     return found
 
 
 _LABEL: Final = re.compile(r"[^:;.!?。]{1,60}:(?=\D|\s|$)(?!//)")
 
 
-def _split(line: str, start: int, label: str, *, listed: bool) -> list[Sentence]:
+def _split(line: str, start: int, label: str) -> list[Sentence]:
     found: list[Sentence] = []
     at = 0
     for ending in [*_ENDING.finditer(line), None]:
@@ -178,13 +183,13 @@ def _split(line: str, start: int, label: str, *, listed: bool) -> list[Sentence]
             piece = piece.strip()
             own = _LABEL.match(piece)
             ruling = f"{label} {own.group()}".strip() if own else label
-            found.append(Sentence(piece, start + at + lead, ruling, closed=ending is not None or listed))
+            found.append(Sentence(piece, start + at + lead, ruling, closed=ending is not None))
         at = end
     return found
 
 
 _SEGMENT: Final = re.compile(
-    r"[;；,，、]\s{0,4}(?:(?:and|but|while|whereas|though|although|yet|so|not)\b)?|\s(?:but|while|whereas|although)\s|[—–]|\s-\s|[()]"
+    r"(?:[;；,，、]|:(?=\s))\s{0,4}(?:(?:and|but|while|whereas|though|although|yet|so|not)\b)?|\s(?:but|while|whereas|although)\s|[—–]|\s-\s|[()]"
 )
 
 
