@@ -66,7 +66,7 @@ def table(nouns: Nouns, doors: Doors, parts: Parts, clock: Clock, version: str) 
     rows = [
         *sessions.routes(nouns.sessions, nouns.devices, reader, looking, authority, revocation, clock),
         *tasks.routes(nouns.tasks, authority, documents, reader, looking, revocation, clock),
-        *turns.routes(desk, nouns.tasks, documents, authority, clock),
+        *turns.routes(desk, nouns.tasks, documents, nouns.audit, authority, clock),
         *members.routes(nouns.tasks, nouns.users, nouns.audit, authority, revocation, clock),
         *messages.routes(documents, nouns.sessions, looking, authority, clock),
         *working_set.routes(reader, authority),

@@ -44,7 +44,8 @@ class EventStream(Response):
     """What a handler gives back. The source is entered when the stream begins and left when it is over."""
 
     def __init__(self, source: AbstractAsyncContextManager[Next]) -> None:
-        super().__init__(media_type=MEDIA_TYPE)
+        # nginx would hold events back; and there is no request to wait for after a stream
+        super().__init__(media_type=MEDIA_TYPE, headers={"X-Accel-Buffering": "no", "Connection": "close"})
         self._source = source
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -17,10 +17,12 @@ from server.domain.clock import Clock, iso
 from server.domain.errors import NotFound
 from server.domain.turn import Leased, Outcome, Renewed, Turn
 from server.doors.authority import Authority
+from server.doors.revocation import deed
 from server.http.documents import Documents
 from server.http.endpoint import Answer, Call, Endpoint, Input, Nothing, Row
 from server.http.events import MEDIA_TYPE, EndOfEvents, Event, EventStream, Next
 from server.http.shapes import Name, TaskAnswer, task_answer
+from server.store.audit import Audit
 from server.store.tasks import Tasks
 
 Handler = Callable[[Call, Any], Awaitable[Answer | Response | None]]
@@ -184,7 +186,9 @@ class NameProposed(Input):
     name: Name
 
 
-def routes(desk: Desk, tasks: Tasks, documents: Documents, authority: Authority, clock: Clock) -> list[Row]:
+def routes(
+    desk: Desk, tasks: Tasks, documents: Documents, audit: Audit, authority: Authority, clock: Clock
+) -> list[Row]:
     """The endpoints of turns."""
 
     async def offers(call: Call, _: Nothing) -> Response:
@@ -217,7 +221,12 @@ def routes(desk: Desk, tasks: Tasks, documents: Documents, authority: Authority,
     async def stop(call: Call, _: Nothing) -> TurnAnswer:
         found = await desk.find(TurnId(call.ids["id"]))
         await authority.require(call.principal, found.task, Role.EDITOR)
-        return _turn(await desk.stop(found.id))
+        stopped = await desk.stop(found.id)
+        if stopped.status != found.status:
+            await audit.append(
+                "turn.stopped", clock.now(), by=deed(call.principal), task=found.task, subjects=[found.id]
+            )
+        return _turn(stopped)
 
     async def propose(call: Call, proposed: NameProposed) -> TaskAnswer:
         task = TaskId(call.ids["id"])

@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -46,11 +47,12 @@ async def turns_of(served: Served, task: str) -> list[dict[str, Any]]:
     return await asyncio.to_thread(turns, served, task)
 
 
-async def until_turn(served: Served, task: str, status: str, within: float = 20.0) -> dict[str, Any]:
-    async with asyncio.timeout(within):
+async def until_turn(served: Served, task: str, *statuses: str, after: str = "") -> dict[str, Any]:
+    """The task's newest turn, once it has one of these statuses and is another one than ``after``."""
+    async with asyncio.timeout(20):
         while True:
             found = await turns_of(served, task)
-            if found and found[0]["status"] == status:
+            if found and found[0]["status"] in statuses and found[0]["id"] != after:
                 return found[0]
             await asyncio.sleep(0.05)
 
@@ -230,10 +232,18 @@ async def test_a_demoted_user_s_agent_is_refused_in_mid_sentence(served: Served)
     assert [message["text"] for message in said] == ["Write something."]
 
 
-@pytest.fixture
-def own(tmp_path: Path) -> Iterator[Served]:
-    with serve(tmp_path) as running:
+@pytest.fixture(scope="module")
+def mortal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server that may be killed and stopped."""
+    with serve(tmp_path_factory.mktemp("mortal")) as running:
         yield running
+
+
+@pytest.fixture
+def own(mortal: Served) -> Served:
+    if mortal.server.process is None:
+        mortal.server.start()
+    return mortal
 
 
 @pytest.mark.own_server
@@ -253,9 +263,6 @@ async def test_a_message_that_was_committed_when_the_server_died_is_a_turn_at_th
         holder.close()
     await asyncio.to_thread(own.server.start)
     assert [turn["messages"] for turn in await turns_of(own, task)] == [[message]]
-    await asyncio.to_thread(own.server.kill)
-    await asyncio.to_thread(own.server.start)
-    assert [turn["messages"] for turn in await turns_of(own, task)] == [[message]]
 
 
 @pytest.mark.own_server
@@ -271,25 +278,47 @@ async def test_a_server_that_is_told_to_end_ends_its_streams_and_waits_for_nobod
     assert "Traceback" not in own.server.log.read_text()
 
 
-@pytest.mark.own_server
-async def test_secrets_of_turns_stand_in_no_log_no_argument_and_no_file(tmp_path: Path) -> None:
-    with serve(tmp_path, agent=True) as running:
-        task = running.new_task()
-        running.api.json("POST", f"/tasks/{task}/messages", {"text": "Never below 150 k€."})
-        await until_turn(running, task, "running")
-        token = own_host(running)
-        async with turn_host(running.server.port, token, listen=False):
-            secrets = [token, running.token]
-            arguments = _arguments_of_children(running.server.pid)
-            assert any("agent" in line for line in arguments), arguments
-            (host,) = [line for line in arguments if "--token-file" in line]
-            assert "--token-file - --until-eof" in host
-        assert not any(secret in line for secret in secrets for line in arguments)
-        running.server.stop()
-        held = b"".join(file.read_bytes() for file in running.server.data.iterdir() if file.is_file())
-        said = running.server.log.read_bytes() + "\n".join(running.server.said).encode()
-        assert not any(secret.encode() in held + said for secret in secrets)
-        assert b"Bearer" not in said
+@pytest.fixture(scope="module")
+def attended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server with its built-in agent."""
+    with serve(tmp_path_factory.mktemp("attended"), agent=True) as running:
+        yield running
+
+
+def get(served: Served, path: str) -> str:
+    with urllib.request.urlopen(f"{served.server.url}{path}", timeout=20) as answer:
+        return str(answer.read().decode())
+
+
+async def test_the_operator_is_told_of_the_agent(attended: Served) -> None:
+    await _until(lambda: "clew_agent_hosts 1" in get(attended, "/metrics"))
+    assert get(attended, "/healthz") == "ok\nagent running\n"
+    assert "clew_agent_up 1" in get(attended, "/metrics")
+    findings = json.loads(attended.server.clew("doctor", "--json"))["findings"]
+    (found,) = [finding["said"] for finding in findings if finding["what"] == "agent"]
+    assert found.startswith("running, ") and "1 connected" in found
+    listed = json.loads(attended.server.clew("token", "list", "--json"))["tokens"]
+    assert {token["agent"] for token in listed} == {None}
+
+
+async def test_secrets_of_turns_stand_in_no_log_no_argument_and_no_file(attended: Served) -> None:
+    task = attended.new_task()
+    attended.api.json("POST", f"/tasks/{task}/messages", {"text": "Never below 150 k€."})
+    turn = await until_turn(attended, task, "running", "done")
+    token = own_host(attended)
+    arguments = _arguments_of_children(attended.server.pid)
+    (host,) = [line for line in arguments if "--token-file" in line]
+    assert host.endswith(f"--server {attended.server.url} --token-file - --until-eof")
+    async with turn_host(attended.server.port, token) as own:
+        attended.api.json("POST", f"/tasks/{task}/messages", {"text": "And yours?"})
+        await until_turn(attended, task, "running", "done", after=turn["id"])
+        assert own.status == 200
+    secrets = [token, attended.token]
+    held = b"".join(file.read_bytes() for file in attended.server.data.iterdir() if file.is_file())
+    said = attended.server.log.read_bytes() + "\n".join(attended.server.said).encode()
+    assert not any(secret in line for secret in secrets for line in _arguments_of_children(attended.server.pid))
+    assert not any(secret.encode() in held + said for secret in secrets)
+    assert b"Bearer" not in said and b"token." not in said
 
 
 def _arguments_of_children(parent: int) -> list[str]:
