@@ -17,7 +17,7 @@ class Engine:
     """``native_forms``: it keeps to a JSON schema by itself; else the form is a tool that it must call.
 
     ``caches``: it can be told where a prompt cache may end. ``small``: it is offered no tools, and a form that
-    leaves it no choice where there is none.
+    leaves it no choice where there is none. ``window`` is how many tokens it holds, where that is little.
     """
 
     model: Model
@@ -25,6 +25,7 @@ class Engine:
     native_forms: bool
     caches: bool = False
     small: bool = False
+    window: int | None = None
 
 
 Start = Callable[[], Awaitable[Engine]]

@@ -6,7 +6,7 @@ the turn, and the clerk takes it from there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent.models.errors import Failed
 
@@ -32,6 +32,13 @@ class Limits:
     output_tokens: int = 16_000
     """What may come back in all requests of a turn."""
     requests: int = 8
+
+    def within(self, window: int | None) -> Limits:
+        """The same for a model that holds so many tokens in all: an answer's room, and as much again to spare."""
+        if window is None:
+            return self
+        answer = min(self.answer_tokens, window // 4)
+        return replace(self, answer_tokens=answer, context_tokens=min(self.context_tokens, window - 2 * answer))
 
 
 class Account:

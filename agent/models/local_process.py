@@ -21,7 +21,7 @@ def parameters(xllamacpp: Any, wanted: dict[str, Any]) -> Any:
     params = xllamacpp.CommonParams()
     params.model.path = wanted["model"]
     params.offline = True
-    params.n_ctx = wanted["context"]
+    params.n_ctx = wanted["window"]
     params.n_parallel = 1
     params.n_batch = params.n_ubatch = _BATCH
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = wanted["threads"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -20,6 +20,8 @@ from agent.models.ledger import Row, rows
 from agent.models.material import closing, cut, estimate, fenced, opening, row
 
 _LONGEST: Final = 600
+_LONGEST_TOPIC: Final = 60
+_LONGEST_NAME: Final = 60
 _MOST_ENTRIES: Final = 12
 _NEARLY: Final = 0.8
 _OVERLAP: Final = 0.6
@@ -27,30 +29,35 @@ _WORDS: Final = re.compile(r"[^\W_]+")
 _WIDE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
+def _bounded(most: int, description: str) -> Any:
+    """Words of which a schema says how many there may be; too many are dealt with where they are read."""
+    return Field(description=description, json_schema_extra={"maxLength": most})
+
+
+_CLOSED: Final = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": False})
+
+
 class Entry(BaseModel):
     """One thing that a person stated, as the model understands it; names of rows as the prompt gives them."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = _CLOSED
 
     kind: Literal["constraint", "decision", "question", "answer", "next_step"]
-    quote: Annotated[str, Field(max_length=_LONGEST, description="Copied from one message, word for word.")]
-    message: Annotated[str, Field(max_length=8, description="The id of that message, such as M1.")]
+    quote: str = _bounded(_LONGEST, "Copied from one message, word for word.")
+    message: str = _bounded(8, "The id of that message, such as M1.")
     severity: Literal["critical", "important", "normal"]
-    topic: Annotated[str, Field(max_length=60, description="What a decision is about, in few words; else empty.")]
-    about: Annotated[
-        str,
-        Field(max_length=8, description="The decision that this replaces or the question that it answers; else empty."),
-    ]
+    topic: str = _bounded(_LONGEST_TOPIC, "What a decision is about, in few words; else empty.")
+    about: str = _bounded(8, "The decision that this replaces or the question that it answers; else empty.")
 
 
 class Notes(BaseModel):
     """All that is asked for in one go."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = _CLOSED
 
-    entries: Annotated[list[Entry], Field(max_length=_MOST_ENTRIES)]
-    name: Annotated[str, Field(max_length=80, description="A name for the task, or empty.")]
-    narrative: Annotated[str, Field(max_length=1_600, description="The paragraph, or empty.")]
+    entries: list[Entry] = Field(json_schema_extra={"maxItems": _MOST_ENTRIES})
+    name: str = _bounded(_LONGEST_NAME, "A name for the task, or empty.")
+    narrative: str = _bounded(1_600, "The paragraph, or empty.")
 
 
 _LANGUAGES: Final[dict[Language, str]] = {"en": "English", "zh": "Chinese"}
@@ -136,8 +143,8 @@ def believed(notes: Notes, brief: Brief, floor: Sequence[Thought]) -> tuple[tupl
     pointed = [(thought.source, thought.quote) for thought in floor if isinstance(thought, Unfiled)]
     proposals: list[Proposal] = []
     unfiled: list[Unfiled] = []
-    for entry in notes.entries:
-        message = messages.get(entry.message)
+    for entry in notes.entries[:_MOST_ENTRIES]:
+        message = messages.get(entry.message) if len(entry.quote) <= _LONGEST else None
         quote = message and (_verbatim(entry.quote, message.text) or _nearest(entry.quote, message.text))
         if not message or not quote or plain(quote) in known or _taken(filed, message.id, quote):
             continue
@@ -161,7 +168,14 @@ def _proposal(entry: Entry, quote: str, source: str, ledger: Sequence[Row]) -> P
             return Proposal("constraint", quote, source, quote, severity=entry.severity)
         case "decision" if not asks:
             old = (about.id,) if about and about.kind == "decision" and _akin(quote, about.text) else ()
-            return Proposal("decision", quote, source, quote, topic=entry.topic.strip() or None, supersedes=old)
+            return Proposal(
+                "decision",
+                quote,
+                source,
+                quote,
+                topic=" ".join(entry.topic.split())[:_LONGEST_TOPIC] or None,
+                supersedes=old,
+            )
         case "question":
             return Proposal("question", quote, source, quote)
         case "answer" if not asks and about and about.kind == "question":
@@ -177,7 +191,7 @@ def task_name(notes: Notes, brief: Brief) -> str | None:
     name = " ".join(notes.name.split()).strip("\"'“”‘’«»《》.。 ")
     written = [message.text for message in (*brief.asked, *brief.before) if message.role == "user"]
     written += [document.title for document in brief.contents.documents]
-    fits = 2 <= len(name) <= 60 and not re.search(r"[<>{}\[\]`]", name)
+    fits = 2 <= len(name) <= _LONGEST_NAME and not re.search(r"[<>{}\[\]`]", name)
     return name if fits and any(_content(name) & _content(text) for text in written) else None
 
 
@@ -214,7 +228,7 @@ def _verbatim(quote: str, text: str) -> str | None:
     found = re.search(r"\s+".join(map(re.escape, words)), text)
     if found is None:
         return None
-    line = text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
+    line = text[text.rfind("\n", 0, found.start()) + 1 : found.end()]
     fences = text[: found.start()].count("```")
     return None if line.lstrip().startswith(">") or fences % 2 else found.group()
 

@@ -131,7 +131,7 @@ async def _local(path: Path, clerk: Mind, limits: Limits, tools: Sequence[AgentT
     from agent.models.mind import ModelMind
 
     async with LocalModel(path, limits) as model:
-        yield ModelMind(f"local:{path.name}", model.engine, clerk, model.limits, tools)
+        yield ModelMind(f"local:{path.name}", model.engine, clerk, limits, tools)
 
 
 def _shown(name: str) -> str:

@@ -38,10 +38,10 @@ def engine(provider: str, name: str, address: str, key: str, http: httpx2.AsyncC
     return Engine(model, ModelSettings(), native_forms=bool(model.profile.get("supports_json_schema_output")))
 
 
-def local_engine(name: str, address: str, key: str, http: httpx2.AsyncClient) -> Engine:
+def local_engine(name: str, address: str, key: str, window: int, http: httpx2.AsyncClient) -> Engine:
     """The model that ``local`` runs. Always the likeliest word, so that the same question gets the same answer."""
     model = _openai("openai", name, address, key, http)
-    return Engine(model, ModelSettings(temperature=0.0), native_forms=True, small=True)
+    return Engine(model, ModelSettings(temperature=0.0), native_forms=True, small=True, window=window)
 
 
 def _openai(provider: str, name: str, address: str, key: str, http: httpx2.AsyncClient) -> Model:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
+from anyio import to_thread
+
 from agent.mind import Brief
 from agent.models.ledger import rows
 from agent.models.material import cut, fenced
@@ -33,6 +35,10 @@ class AgentTool:
 
 
 async def _look_up(brief: Brief, arguments: Mapping[str, Any]) -> str:
+    return await to_thread.run_sync(_read, brief, arguments, abandon_on_cancel=True)
+
+
+def _read(brief: Brief, arguments: Mapping[str, Any]) -> str:
     words = " ".join(str(arguments.get("words") or "").split())
     if not words:
         return "look_up needs words: the title of a document, or words that occur in it or in the ledger."

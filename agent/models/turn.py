@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Final
 
+from anyio import to_thread
 from pydantic_ai.messages import (
     CachePoint,
     InstructionPart,
@@ -51,13 +52,13 @@ class Turn:
     def __init__(self, engine: Engine, brief: Brief, limits: Limits, tools: Sequence[AgentTool]) -> None:
         self._engine = engine
         self._brief = brief
-        self._limits = limits
+        self._limits = limits.within(engine.window)
         self._tools: Mapping[str, AgentTool] = {} if engine.small else {tool.name: tool for tool in tools}
-        self._exchange = Exchange(engine.model, limits, engine.settings)
+        self._exchange = Exchange(engine.model, self._limits, engine.settings)
 
     async def answer(self) -> AsyncGenerator[str]:
         """The answer's text as it comes. Raises Failed, or TooLittleRoom before anything is asked."""
-        prompt = assemble(self._brief, self._limits.context_tokens)
+        prompt = await to_thread.run_sync(assemble, self._brief, self._limits.context_tokens, abandon_on_cancel=True)
         messages: list[ModelMessage] = [self._read(prompt)]
         told = parameters(prompt.rules, function_tools=[_definition(tool) for tool in self._tools.values()])
         begun, tokens, said = self._brief.begun, prompt.tokens, ""

@@ -22,6 +22,7 @@ from agent.models.turn import Turn, asking, parameters
 MODEL = Path(__file__).resolve().parents[2] / ".stamps" / "smollm2.gguf"
 FILED = Filed((Proposal("constraint", "No calls.", "m1", "No calls."),))
 CLERK = (FILED, Said("The clerk's answer."))
+LIMITS = Limits(answer_tokens=400)
 BARE = working_set(constraints=[], decisions=[], questions=[], slots=[], documents=[])
 
 pytestmark = pytest.mark.skipif(
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 async def local() -> AsyncIterator[LocalModel]:
-    async with LocalModel(MODEL, Limits(answer_tokens=400)) as model:
+    async with LocalModel(MODEL, LIMITS) as model:
         yield model
 
 
@@ -49,9 +50,17 @@ def resident_mb(pid: int) -> int:
     return int(line.split()[1]) // 1024
 
 
+def is_alive(pid: int | None) -> bool:
+    return Path(f"/proc/{pid}").exists()
+
+
+def children() -> str:
+    return Path(f"/proc/self/task/{os.getpid()}/children").read_text()
+
+
 async def test_its_words_come_as_they_are_made(local: LocalModel) -> None:
     engine = await local.engine()
-    exchange = Exchange(engine.model, local.limits, engine.settings)
+    exchange = Exchange(engine.model, LIMITS, engine.settings)
     pieces = [text async for text in exchange.say(asked("Say hello."))]
     assert len(pieces) > 3
     assert "hello" in "".join(pieces).lower()
@@ -61,7 +70,7 @@ async def test_its_words_come_as_they_are_made(local: LocalModel) -> None:
 
 async def test_its_notes_are_in_the_form_asked_for_however_poor(local: LocalModel) -> None:
     about = brief("We go with Postgres for the ledger.", contents=BARE)
-    notes = await Turn(await local.engine(), about, local.limits, ()).notes([])
+    notes = await Turn(await local.engine(), about, LIMITS, ()).notes([])
     assert all(entry.message == "M1" for entry in notes.entries)
 
 
@@ -70,7 +79,7 @@ async def test_stopping_ends_its_work_at_once(local: LocalModel) -> None:
     pid = local.pid
     assert pid is not None
     with anyio.CancelScope() as scope:
-        async with aclosing(Exchange(engine.model, local.limits, engine.settings).say(asked("Count to 900."))) as said:
+        async with aclosing(Exchange(engine.model, LIMITS, engine.settings).say(asked("Count to 900."))) as said:
             async for _ in said:
                 stopped = anyio.current_time()
                 scope.cancel()
@@ -84,8 +93,9 @@ async def test_stopping_ends_its_work_at_once(local: LocalModel) -> None:
 
 
 async def test_a_crash_costs_one_turn() -> None:
-    async with LocalModel(MODEL, Limits(answer_tokens=400, retries=0)) as model:
-        mind = ModelMind("local:test", model.engine, Murmur(CLERK), model.limits, ())
+    limits = Limits(answer_tokens=24, retries=0)
+    async with LocalModel(MODEL, limits) as model:
+        mind = ModelMind("local:test", model.engine, Murmur(CLERK), limits, ())
         thoughts, killed = [], None
         async for thought in mind.think(brief("Count to 900. No calls.", contents=BARE)):
             thoughts.append(thought)
@@ -96,17 +106,15 @@ async def test_a_crash_costs_one_turn() -> None:
         assert FellBack("The connection to the model broke off or did not come about.") in thoughts
         assert thoughts[0] == FILED
         assert thoughts[-1] == Said("\n\nThe clerk's answer.")
-        await model.engine()
-        assert model.pid not in (None, killed)
-        again = model.pid
-    assert again is not None and not Path(f"/proc/{again}").exists()
+        again = await thoughts_of(mind, brief("No calls.", contents=BARE))
+        assert sum(isinstance(thought, Said) for thought in again) > 3
+        last = model.pid
+    assert last not in (None, killed)
+    assert not is_alive(last)
 
 
-async def test_a_turn_with_it_keeps_the_clerks_floor() -> None:
-    limits = Limits(answer_tokens=24)
-    async with open_mind(f"local:{MODEL}", Murmur(CLERK), limits=limits, environ={}) as mind:
+async def test_nothing_is_loaded_before_the_first_turn() -> None:
+    before = children()
+    async with open_mind(f"local:{MODEL}", Murmur(CLERK), environ={}) as mind:
         assert mind.name == "local:smollm2.gguf"
-        thoughts = await thoughts_of(mind, brief("No calls.", contents=BARE))
-    assert thoughts[0] == FILED
-    assert sum(isinstance(thought, Said) for thought in thoughts) > 3
-    assert any(isinstance(thought, FellBack) for thought in thoughts)  # no note is written in 24 tokens
+        assert children() == before

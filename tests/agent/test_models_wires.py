@@ -15,6 +15,7 @@ from kit.briefs import CRITICAL, Murmur, brief, document, thoughts_of, working_s
 from kit.model_script import KEY, Answer, Call, Error, Form, Step, Wire
 from kit.openai_wire import openai_wire
 
+from agent.clerk import Clerk
 from agent.mind import Brief, FellBack, Filed, Named, Narrated, Proposal, Said, Thought, Unfiled
 from agent.models import Limits, open_mind
 
@@ -201,7 +202,7 @@ async def test_a_service_that_keeps_failing_is_given_up(served: Served) -> None:
     assert fell_back(thoughts) == ["The model's service failed (HTTP 500)."]
 
 
-@pytest.mark.parametrize("trouble", ["cut_after", "garble_after", "stall_after"])
+@pytest.mark.parametrize("trouble", ["cut_after", "garble_after", "fail_after", "stall_after"])
 async def test_an_answer_that_breaks_off_goes_on_where_it_was(served: Served, trouble: str) -> None:
     broken = replace(Answer(("The notice period ", "is thir")), **{trouble: 2})  # type: ignore[arg-type]
     rest = Answer(("period is thir", "ty days."))
@@ -246,6 +247,32 @@ async def test_a_first_word_that_does_not_come_is_not_waited_for(served: Served)
     thoughts = await served.think(replace(PLAIN, wait=5), limits=replace(QUICK, first_token=0.2))
     assert fell_back(thoughts) == ["The model did not answer in time."]
     assert anyio.current_time() - start < 2
+
+
+async def test_a_service_that_is_not_there_is_told_of(served: Served) -> None:
+    address = served.wire.url
+    served.wire.url = "http://127.0.0.1:9/v1"
+    thoughts = await served.think(limits=replace(QUICK, retries=1))
+    served.wire.url = address
+    assert fell_back(thoughts) == ["The connection to the model broke off or did not come about."]
+
+
+async def test_an_answer_that_only_repeats_itself_is_ended(served: Served) -> None:
+    thoughts = await served.think(Answer(("again and ",) * 100))
+    assert fell_back(thoughts) == ["The model lost its thread."]
+    assert spoken(thoughts).count("again and") < 60
+    thoughts = await served.think(Answer(("See: ", "<cl", "ew:ledger>")))
+    assert fell_back(thoughts) == ["The model lost its thread."]
+
+
+async def test_the_clerk_files_and_the_model_answers(served: Served) -> None:
+    served.wire.steps[:] = [PLAIN, Form(NOTHING)]
+    environ = {"CLEW_MODEL_URL": served.wire.url, "CLEW_MODEL_KEY": KEY}
+    async with open_mind(served.spec, Clerk(), limits=QUICK, environ=environ) as mind:
+        thoughts = await thoughts_of(mind, brief("We must never ship before legal has signed. OK?"))
+    first = thoughts[0]
+    assert isinstance(first, Filed) and first.proposals[0].kind == "constraint"
+    assert spoken(thoughts) == "The cap stays where it is."
 
 
 async def test_a_turn_has_an_end(served: Served) -> None:

@@ -182,7 +182,13 @@ async def _say(step: Answer, request: Json, emit: Emit) -> None:
             first = False
         await emit(_event("content_block_delta", index=0, delta={"type": "text_delta", "text": text}))
 
-    await pieces(step, piece, lambda: emit(b'event: content_block_delta\ndata: {"type":"content_blo\n\n'))
+    overloaded = {"type": "overloaded_error", "message": f"Overloaded, {KEY}"}
+    await pieces(
+        step,
+        piece,
+        garble=lambda: emit(b'event: content_block_delta\ndata: {"type":"content_blo\n\n'),
+        fail=lambda: emit(_event("error", error=overloaded)),
+    )
     if first:
         await _begin(step.tokens, request, emit)
     else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -24,8 +24,8 @@ KEY = "sk-clew-test-4f1b9c"
 
 @dataclass(frozen=True)
 class Answer:
-    """Text in pieces. ``cut_after`` so many pieces the connection drops; ``garble_after`` so many comes no JSON;
-    ``stall_after`` so many nothing comes any more."""
+    """Text in pieces. After so many of them the connection drops (``cut_after``), comes no JSON (``garble_after``) or an
+    error (``fail_after``), or comes nothing any more (``stall_after``)."""
 
     pieces: tuple[str, ...]
     ends: Literal["stop", "length", "refusal"] = "stop"
@@ -33,6 +33,7 @@ class Answer:
     between: float = 0.0
     cut_after: int | None = None
     garble_after: int | None = None
+    fail_after: int | None = None
     stall_after: int | None = None
     tokens: tuple[int, int] = (11, 7)
 
@@ -135,7 +136,8 @@ class Wire:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._watch, receive, tasks.cancel_scope)
             try:
-                await self.play(step, request, emit)
+                with suppress(Ended):
+                    await self.play(step, request, emit)
                 await send({"type": "http.response.body", "body": b""})
             except Dropped:
                 pass  # the server closes a connection whose answer is not complete
@@ -152,7 +154,16 @@ class Dropped(Exception):
     """The script wants the connection to break off here."""
 
 
-async def pieces(step: Answer, piece: Callable[[str], Awaitable[None]], garble: Callable[[], Awaitable[None]]) -> None:
+class Ended(Exception):
+    """The script wants the stream to end here."""
+
+
+async def pieces(
+    step: Answer,
+    piece: Callable[[str], Awaitable[None]],
+    garble: Callable[[], Awaitable[None]],
+    fail: Callable[[], Awaitable[None]],
+) -> None:
     """Play an answer's text, with its troubles."""
     await anyio.sleep(step.wait)
     for place, text in enumerate((*step.pieces, None)):
@@ -160,6 +171,9 @@ async def pieces(step: Answer, piece: Callable[[str], Awaitable[None]], garble: 
             raise Dropped
         if place == step.garble_after:
             await garble()
+        if place == step.fail_after:
+            await fail()
+            raise Ended
         if place == step.stall_after:
             await anyio.sleep_forever()
         if text is not None:

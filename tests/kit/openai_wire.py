@@ -194,7 +194,12 @@ async def _say(step: Answer, request: Json, emit: Emit) -> None:
             first = False
         await emit(_chunk(request, {"refusal" if step.ends == "refusal" else "content": text}))
 
-    await pieces(step, piece, lambda: emit(b'data: {"id":"chatcmpl-\n\n'))
+    await pieces(
+        step,
+        piece,
+        garble=lambda: emit(b'data: {"id":"chatcmpl-\n\n'),
+        fail=lambda: emit(_data(error(500, f"The server had an error, {KEY}"))),
+    )
     await emit(_chunk(request, {}, "length" if step.ends == "length" else "stop"))
     await _end(step.tokens, request, emit)
 
