@@ -201,7 +201,7 @@ class Client:
                 return
             except (OSError, TimeoutError, InvalidHandshake, ConnectionClosed, Malformed) as error:
                 self.trouble = error
-            bound = min(LONGEST_DELAY, FIRST_DELAY * 2**self.attempts)
+            bound = min(LONGEST_DELAY, FIRST_DELAY * 2.0 ** min(self.attempts, 10))
             self.attempts += 1
             await anyio.sleep(random.uniform(0, bound))
 
