@@ -17,6 +17,9 @@ from crdt_docs.contents import Contents, message_order
 MAX_LOOKED_AT: Final = 4000
 """Characters of a message that are looked at for its language."""
 
+UNNAMED: Final = ("", "Untitled task")
+"""What a task is called until somebody names it. An agent's own name for it is not thought over at every turn."""
+
 
 def build_brief(
     contents: Contents,
@@ -51,7 +54,7 @@ def build_brief(
         before=tuple(before),
         contents=contents,
         now=now,
-        needs_name=not named,
+        needs_name=not named and contents.meta["name"] in UNNAMED,
         begun=begun,
     )
 

@@ -12,14 +12,14 @@ import random
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 from urllib.parse import urlsplit
 
 import anyio
 import httpx2
 
 from agent.errors import Declined, Unreachable, Unwelcome
-from agent.pipe import Begin, Language, Outcome
+from agent.pipe import Begin, Language
 
 LOOPBACK: Final = frozenset(("127.0.0.1", "::1", "localhost"))
 ANSWERS_WITHIN: Final = 10.0
@@ -50,6 +50,7 @@ class StopTurn:
 
 
 News: TypeAlias = Offer | StopTurn
+Outcome: TypeAlias = Literal["done", "failed", "released"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +157,7 @@ async def open_door(server: str, bearer: str) -> AsyncIterator[Door]:
 
 def delay(attempt: int) -> float:
     """Seconds before that attempt (1 is the first repetition): drawn, so that many agents don't return as one."""
-    return random.uniform(0.5, 1.0) * min(LONGEST_DELAY, FIRST_DELAY * 2.0**attempt)
+    return random.uniform(0.5, 1.0) * min(LONGEST_DELAY, FIRST_DELAY * 2.0 ** min(attempt, 10))
 
 
 async def _news(source: httpx2.EventSource) -> AsyncIterator[News]:

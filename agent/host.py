@@ -11,6 +11,7 @@ H3  at most one worker a task
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Final
 
 import anyio
@@ -99,7 +100,10 @@ class Host:
     async def _work(self, held: _Held, task: str) -> None:
         try:
             async with self._workers.lend(task) as worker:
-                await held.answer(worker)
+                ended = await held.answer(worker)
+                if ended.outcome != "done":
+                    worker.kill()  # what it holds was perhaps never admitted
+                    log.info("turn %s is %s: %s", held.turn, ended.outcome, ended.why)
         except WorkerLost as lost:
             log.warning("turn %s: %s", held.turn, lost)
             await held.give_back(str(lost))
@@ -107,10 +111,6 @@ class Host:
             with anyio.move_on_after(LAST_WORDS, shield=True):
                 await held.give_back("the agent was ended")
             raise
-
-
-class _Stopped(WorkerLost):
-    """A worker is to be ended, because its turn was taken away."""
 
 
 class _Held:
@@ -143,9 +143,11 @@ class _Held:
             return False
         return not self._over
 
-    async def answer(self, worker: Worker) -> None:
-        """Have it answered, and tell the server how it went. Raises WorkerLost if the worker is used up."""
+    async def answer(self, worker: Worker) -> Ended:
+        """Have it answered, and tell the server how it went. Raises WorkerLost."""
         assert self._begin is not None
+        if self._over:
+            return Ended("stopped")
         self._worker = worker
         try:
             async with anyio.create_task_group() as tasks:
@@ -160,10 +162,9 @@ class _Held:
             self._worker = None
         if not self._over:
             self._over = True
-            if ended.outcome != "stopped":
-                await self._door.end(self.turn, ended.outcome, ended.covered, ended.why)
-        if ended.outcome != "done":
-            raise _Stopped(f"the turn ended {ended.outcome}: {ended.why or 'stopped'}")
+            outcome = "released" if ended.outcome == "stopped" else ended.outcome
+            await self._door.end(self.turn, outcome, ended.covered, ended.why)
+        return ended
 
     async def give_back(self, why: str) -> None:
         """Tell the server that it is not answered, unless it knows better."""
@@ -211,7 +212,8 @@ class _Held:
             return ()
         if renewal.stop:
             self.stop()
-        elif renewal.grant is not None and self._worker is not None:
+        elif renewal.grant is not None and self._begin is not None and self._worker is not None:
+            self._begin = replace(self._begin, grant=renewal.grant)
             self._worker.tell(Grant(renewal.grant))
         return renewal.messages
 

@@ -54,6 +54,7 @@ class Worker:
         self._writer = writer
         self._lifeline = lifeline
         self._patience = patience
+        self._killed = False
 
     @classmethod
     async def start(cls, server: str, model: str | None, *, boot: str = BOOT, patience: float = HANGS_AFTER) -> Worker:
@@ -105,11 +106,12 @@ class Worker:
 
     @property
     def ended(self) -> bool:
-        """Whether the process is gone, or has closed its side."""
-        return self._reader.at_eof() or self._child.poll() is not None
+        """Whether the process is gone, or was told to be."""
+        return self._killed or self._reader.at_eof() or self._child.poll() is not None
 
     def kill(self) -> None:
         """End it now; ``end`` is still to be called."""
+        self._killed = True
         self._child.kill()
 
     async def end(self) -> int:
@@ -134,7 +136,7 @@ class Workers:
     """Lends workers by task. Made by ``open_workers``.
 
     W1  a task has one worker at a time
-    W2  a worker that did not end its turn well is never lent again
+    W2  a worker that was killed, or whose turn came to grief, is never lent again
     """
 
     def __init__(self, server: str, model: str | None, tasks: TaskGroup, boot: str, patience: float) -> None:
@@ -152,7 +154,7 @@ class Workers:
     async def lend(self, task: str) -> AsyncIterator[Worker]:
         """A worker for one turn of a task: the one that is still there, the spare, or a new one. Raises WorkerLost.
 
-        Left without an error it stays on the task for a while, with one it is ended.
+        It stays on the task for a while, but for one that ended or was left with an error.
         """
         worker = await self._take(task)
         try:

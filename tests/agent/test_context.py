@@ -58,6 +58,10 @@ def test_a_brief_knows_whether_a_name_is_wanted() -> None:
     contents, ids = said(("Ana", "user", "one"))
     assert build_brief(contents, ids, answer="x", now=AT).needs_name
     assert not build_brief(contents, ids, answer="x", now=AT, named=True).needs_name
+    contents.meta["name"] = "Untitled task"
+    assert build_brief(contents, ids, answer="x", now=AT).needs_name
+    contents.meta["name"] = "What an agent called it"
+    assert not build_brief(contents, ids, answer="x", now=AT).needs_name
 
 
 def test_missing_and_unanswered_messages_are_told() -> None:
