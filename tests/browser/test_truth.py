@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from kit.devices import Device, Devices
 from kit.running_server import RunningServer
-from playwright.sync_api import expect
+from playwright.sync_api import WebSocketRoute, expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.own_server]
 
@@ -48,6 +48,53 @@ def test_without_a_server_a_task_opens_is_written_in_and_loses_nothing(
     phone = devices.new("phone", "dark").sign_in(phone_link).open_task(task)
     expect(phone.editor).to_contain_text("Written online. Written offline. After the reload.")
     expect(phone.editor.locator("p")).to_have_count(1)
+
+
+class Cutter:
+    """Stands in the line between page and server: holds back what the page says, or ends the connection with a code."""
+
+    def __init__(self, device: Device) -> None:
+        self.holds = False
+        self.line: WebSocketRoute | None = None
+        device.page.route_web_socket("**/sync/**", self._open)
+
+    def _open(self, line: WebSocketRoute) -> None:
+        self.line = line
+        server = line.connect_to_server()
+        line.on_message(lambda message: None if self.holds else server.send(message))
+
+    def end(self, code: int, why: str) -> None:
+        assert self.line is not None
+        self.line.close(code=code, reason=why)
+
+
+def test_words_that_the_server_refuses_for_good_are_offered_and_can_be_put_back(
+    devices: Devices, server: RunningServer
+) -> None:
+    laptop = devices.new()
+    cutter = Cutter(laptop)
+    laptop.sign_in(server.link).start_task("Acme contract")
+    laptop.write("Taken. ").wait_until("saved")
+    cutter.holds = True
+    laptop.write("Never through.")
+    laptop.composer.fill("Nor this.")
+    laptop.composer.press("Enter")
+    expect(laptop.editor).to_contain_text("Taken. Never through.")
+    laptop.page.wait_for_timeout(300)
+    cutter.holds = False
+    cutter.end(4409, "client id of another")
+    offer = laptop.page.get_by_role("group", name="Words of yours that never got through")
+    expect(offer).to_contain_text("Taken. Never through.", timeout=15_000)
+    expect(offer).to_contain_text("Nor this.")
+    laptop.wait_until("saved")
+    expect(laptop.editor).to_have_text("Taken. ")
+    laptop.picture("truth-offer")
+    offer.get_by_role("button", name="Put them back").click()
+    expect(offer).to_have_count(0)
+    laptop.wait_until("saved").page.reload()
+    expect(laptop.talk.locator(".message")).to_contain_text("Nor this.")
+    laptop.page.get_by_role("button", name="Kept on this device").click()
+    expect(laptop.editor).to_contain_text("Taken. Never through.")
 
 
 def test_signing_out_leaves_nothing_in_the_browser_and_asks_for_a_link(laptop: Device) -> None:

@@ -20,6 +20,25 @@ const REFUSED = new Set([4400, 4409, 4413]);
 /** Two of them within this time are the server's trouble, or ours: a third document would not help. */
 const AGAIN = 60_000;
 
+/** A server that takes longer than this to say what it knows of a task is not waited for where there is a copy. */
+const SOON = 1_500;
+
+/**
+ * What the server says of a task, or what was known of it when it was last open. One that may not be seen any more is
+ * forgotten, unless there are words in its copy that were never sent: those stay to be read.
+ */
+async function knownOr(kept: { task: Task; unsent: boolean }, asked: Promise<Task>, forget: () => void): Promise<Task> {
+  try {
+    return await Promise.race([asked, new Promise<Task>((resolve) => setTimeout(() => resolve(kept.task), SOON))]);
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code === "unauthenticated") throw error;
+    if (error.code === "unavailable") return kept.task;
+    if (kept.unsent) return { ...kept.task, role: "viewer" };
+    forget();
+    throw error;
+  }
+}
+
 /** What never got through, and whether it was the server's document or ours that was given up. */
 export interface Offer {
   name: string;
@@ -63,20 +82,21 @@ export class OpenTask {
     this.#ticketInHand = ticket;
   }
 
-  /** Open from this device's copy, or from the server; a Problem if neither has the task. */
+  /** Open from this device's copy, or from the server; a Problem if neither has the task, or the server will not give it. */
   static async open(opening: Opening): Promise<OpenTask> {
     const { api, shelf, task, session } = opening;
     const kept = shelf.find(task);
-    const known = await api.task(task).catch((error: unknown) => {
-      if (kept && error instanceof Problem && error.code === "unavailable") return kept.task;
-      throw error;
-    });
-    let ticket: Ticket | null = null;
-    if (!kept) {
-      await session.attach(task);
-      ticket = await api.ticket(task, session.id);
+    const asked = api.task(task);
+    if (kept) {
+      const opened = new OpenTask(opening, await knownOr(kept, asked, () => shelf.forget(task)), kept.generation, null);
+      void asked.then((known) => opened.#know(known), () => undefined);
+      await opened.#start(new Y.Doc());
+      return opened;
     }
-    const opened = new OpenTask(opening, known, ticket?.generation ?? kept!.generation, ticket);
+    const known = await asked;
+    await session.attach(task);
+    const ticket = await api.ticket(task, session.id);
+    const opened = new OpenTask(opening, known, ticket.generation, ticket);
     await opened.#start(new Y.Doc());
     return opened;
   }
@@ -106,6 +126,11 @@ export class OpenTask {
     this.#listeners.clear();
     this.copy.close();
     this.sync.destroy();
+  }
+
+  #know(known: Task): void {
+    this.known = known;
+    this.#emit("changed", null);
   }
 
   async #start(doc: Y.Doc): Promise<void> {

@@ -16,6 +16,11 @@ export interface Aside {
   at: number;
 }
 
+export interface Place {
+  panel: string;
+  document: string;
+}
+
 interface Kept {
   task: Task;
   generation: number;
@@ -24,6 +29,8 @@ interface Kept {
   unsent: boolean;
   opened: number;
   asides: Aside[];
+  /** Where one was in it: which part of the page, which document. */
+  place?: Place;
 }
 
 const ME = "clew.me";
@@ -67,12 +74,18 @@ export class Shelf {
     const kept: Kept = { copy: 0, unsent: false, asides: [], ...known, task, generation, opened: Date.now() };
     all[task.id] = kept;
     const old = Object.values(all).sort((a, b) => b.opened - a.opened).slice(MOST).filter((one) => !one.unsent && !one.asides.length);
-    for (const { task: { id }, generation: of, copy } of old) {
-      delete all[id];
-      void deleteCopy(this.nameOf(id, of, copy));
-    }
     this.#write(all);
+    for (const one of old) this.forget(one.task.id);
     return kept;
+  }
+
+  /** Note where somebody is in a task, to bring them back there. */
+  leaveAt(task: string, place: Place): void {
+    const all = this.#all();
+    const kept = all[task];
+    if (!kept || JSON.stringify(kept.place) === JSON.stringify(place)) return;
+    kept.place = place;
+    this.#write(all);
   }
 
   mark(task: string, unsent: boolean): void {
@@ -92,6 +105,17 @@ export class Shelf {
     const isCurrent = name === this.nameOf(task, kept.generation, kept.copy);
     if (generation !== kept.generation) Object.assign(kept, { copy: 0, generation, unsent: false });
     else if (isCurrent) Object.assign(kept, { copy: kept.copy + 1, unsent: false });
+    this.#write(all);
+  }
+
+  /** Let go of all copies of a task. */
+  forget(task: string): void {
+    const all = this.#all();
+    const kept = all[task];
+    if (!kept) return;
+    void deleteCopy(this.nameOf(task, kept.generation, kept.copy));
+    for (const { name } of kept.asides) void deleteCopy(name);
+    delete all[task];
     this.#write(all);
   }
 

@@ -114,7 +114,7 @@ export class TaskEditor extends PageElement {
           selectionRender: (user: Record<string, unknown>) => ({ nodeName: "span", class: `theirs tone-${toneOf(user)}` }),
         }),
       ],
-      editorProps: { attributes: { role: "textbox", "aria-multiline": "true", "aria-label": this.label, class: "words" } },
+      editorProps: { attributes: { role: "textbox", "aria-multiline": "true", "aria-label": this.label, "data-placeholder": say("document.write"), class: "words" } },
       onTransaction: () => this.requestUpdate(),
     });
     this.requestUpdate();

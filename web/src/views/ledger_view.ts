@@ -153,15 +153,14 @@ export class LedgerView extends PageElement {
   }
 
   #decision(one: Decision) {
-    const topic = one.topic ? html`<span class="badge">${one.topic}</span>` : nothing;
-    return this.#entry(one, topic, [["ledger.replace", () => (this.form = `replace ${one.id}`)]], one.source);
+    return this.#entry(one, topicView(one), [["ledger.replace", () => (this.form = `replace ${one.id}`)]], one.source);
   }
 
   #conflict(group: Decision[]) {
     return html`<div class="conflict" role="group" aria-label=${say("ledger.decisions_conflict")}>
       <p class="conflict-note">${say("ledger.decisions_conflict")}</p>
       <ul>
-        ${repeat(group, (one) => one.id, (one) => this.#entry(one, one.topic ? html`<span class="badge">${one.topic}</span>` : nothing, [
+        ${repeat(group, (one) => one.id, (one) => this.#entry(one, topicView(one), [
           ["ledger.stands", () => this.#settle(group, one)],
         ], one.source))}
       </ul>
@@ -358,6 +357,11 @@ type Act = [label: Plain, act: () => void];
 
 function allEntries(ledger: Ledger): Entry[] {
   return [...ledger.steps, ...ledger.constraints, ...ledger.questions, ...ledger.decisions, ...ledger.outputs];
+}
+
+/** What a decision is about, where its words do not say so themselves. */
+function topicView({ topic, text }: Decision) {
+  return topic && !text.toLowerCase().includes(topic.toLowerCase()) ? html`<span class="badge">${topic}</span>` : nothing;
 }
 
 function more(kind: Addable) {

@@ -13,6 +13,9 @@ import "./task_list";
 
 const TASK = /^\/t\/([0-9a-f-]{36})\/?$/;
 
+/** Milliseconds. */
+const SOON = 3_000;
+
 type State =
   | { kind: "starting" }
   | { kind: "in"; shelf: Shelf }
@@ -98,14 +101,26 @@ export class Page extends PageElement {
       // the link may be spent because this very browser has used it: then it is signed in all the same
       why = say("sign_in.used");
     }
+    const last = Shelf.lastPerson();
+    const asked = this.#api.me();
     try {
-      this.state = { kind: "in", shelf: new Shelf(await this.#api.me()) };
+      // a server that does not answer is not waited for where this device knows who was here
+      const me = await (last ? Promise.race([asked, new Promise<Person>((resolve) => setTimeout(() => resolve(last), SOON))]) : asked);
+      this.#enter(me);
     } catch (error) {
-      if (error instanceof Problem && error.code === "unauthenticated") return void (this.state = { kind: "out", why });
-      const last = Shelf.lastPerson();
-      if (error instanceof Problem && error.code === "unavailable" && last) this.state = { kind: "in", shelf: new Shelf(last) };
-      else this.#fail(error);
+      if (error instanceof Problem && error.code === "unavailable" && last) this.#enter(last);
+      else this.#refuse(error, why);
     }
+    asked.then((me) => this.#enter(me), (error: unknown) => error instanceof Problem && error.code === "unauthenticated" && this.#refuse(error, why));
+  }
+
+  #enter(me: Person): void {
+    if (this.state.kind !== "in" || this.state.shelf.me.id !== me.id) this.state = { kind: "in", shelf: new Shelf(me) };
+  }
+
+  #refuse(error: unknown, why: string): void {
+    if (error instanceof Problem && error.code === "unauthenticated") this.state = { kind: "out", why };
+    else this.#fail(error);
   }
 
   /** The server first: while it is away, nobody is signed out, and nothing is forgotten. */

@@ -69,7 +69,7 @@ export class TaskPage extends PageElement {
   #unbind: (() => void) | null = null;
   #bound: TaskDocument["title"] | null = null;
   #awayTimer: ReturnType<typeof setTimeout> | null = null;
-  #deviceNames: ReadonlyMap<string, string> = new Map();
+  readonly #deviceNames = new Map<string, string>();
   readonly #announcer = new Announcer((sentence) => (this.spoken = sentence));
 
   constructor() {
@@ -88,6 +88,9 @@ export class TaskPage extends PageElement {
   override connectedCallback(): void {
     super.connectedCallback();
     addEventListener("beforeunload", this.#guard);
+    const place = this.shelf.find(this.task)?.place;
+    this.panel = PANELS.find((one) => one === place?.panel) ?? "talk";
+    this.chosen = place?.document ?? "";
     void this.#begin();
   }
 
@@ -113,7 +116,7 @@ export class TaskPage extends PageElement {
         ${this.#nameField(name)} ${appMenu(this.#menu())}
         <div class="task-line">${lightView(this.light, this.#open?.keeping ?? "kept")} ${peopleView(people)}</div>
       </header>
-      <div class="notices">
+      <aside class="notices" aria-label=${say("task.notices")}>
         ${this.failure ? html`<p class="failure" role="alert">${this.failure}</p>` : nothing} ${this.lost ? this.#signInAgain() : nothing}
         ${this.isAway && !this.lost && !this.failure ? this.#away() : nothing} ${also ? html`<p class="also">${also}</p>` : nothing}
         ${this.#open?.keeping === "failed" ? html`<p class="also">${say("copy.none")}</p>` : nothing}
@@ -125,13 +128,14 @@ export class TaskPage extends PageElement {
           discard: (offer) => this.#open!.settle(offer),
           mayWrite: this.#mayWrite,
         })}
-      </div>
+      </aside>
       ${this.#body(readable)}
       <p class="unseen" role="status" aria-live="polite">${this.spoken}</p>
     </div>`;
   }
 
   protected override updated(): void {
+    if (this.#open) this.shelf.leaveAt(this.task, { panel: this.panel, document: this.chosen });
     const field = this.querySelector<HTMLInputElement>("#document-title");
     const title = this.#document?.title ?? null;
     if (field && title !== this.#bound) {
@@ -231,10 +235,10 @@ export class TaskPage extends PageElement {
   #catchUp() {
     if (!this.isCatchingUp) return nothing;
     const candidate = { task: { id: this.task, name: this.#open!.known.name }, why: "" };
-    return html`<div class="catch-up">
+    return html`<aside class="catch-up" aria-label=${say("menu.catch_up")}>
       <clew-return-card .api=${this.api} .me=${this.me} .candidate=${candidate} isOpen></clew-return-card>
       <button type="button" class="close" @click=${() => (this.isCatchingUp = false)}>${say("close")}</button>
-    </div>`;
+    </aside>`;
   }
 
   #sheet(open: OpenTask) {
@@ -287,8 +291,6 @@ export class TaskPage extends PageElement {
       open.on("swapped", () => this.#listen(open));
       open.on("ended", (end) => void this.#ended(end));
       this.#listen(open);
-      this.#deviceNames = await this.api.devices().catch(() => this.#deviceNames);
-      this.requestUpdate();
     } catch (error) {
       this.#fail(error);
     }
@@ -300,6 +302,7 @@ export class TaskPage extends PageElement {
     sync.on("light", (shown) => this.#shine(shown));
     sync.on("presence", () => {
       this.agents = agentsHere(sync.awareness.getStates());
+      void this.#nameDevices(sync.awareness.getStates());
       redraw();
     });
     sync.on("ready", redraw);
@@ -310,6 +313,18 @@ export class TaskPage extends PageElement {
       if (!transaction.local && sync.light.kind !== "opening") this.#announcer.tell({ what: "wrote", who: this.#others(sync.awareness.getStates()) });
     });
     redraw();
+  }
+
+  /** Ask for the names of one's own devices as they turn up, each once. */
+  async #nameDevices(states: Map<number, unknown>): Promise<void> {
+    const own = [...states.values()].map((state) => (state as { user?: { id?: unknown; device?: unknown } } | null)?.user);
+    const devices = own.filter((user) => user?.id === this.me.id).map((user) => user?.device);
+    const isNew = (device: unknown): device is string => typeof device === "string" && !this.#deviceNames.has(device);
+    const found = devices.filter(isNew);
+    if (!found.length) return;
+    for (const device of found) this.#deviceNames.set(device, "");
+    for (const [device, name] of await this.api.devices().catch(() => [])) this.#deviceNames.set(device, name);
+    this.requestUpdate();
   }
 
   /** Whom others' writing is ascribed to when it is read out: the one other person here, or just somebody. */

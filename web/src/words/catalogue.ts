@@ -83,6 +83,7 @@ export const CATALOGUE = {
   "task.back": ["All tasks", "所有任务"],
   "task.name": ["Name of the task", "任务名称"],
   "task.opening": ["Opening…", "正在打开…"],
+  "task.notices": ["Notices", "提示"],
   "task.missing": ["There is no such task, or it is not yours.", "该任务不存在，或您无权查看。"],
   "task.newer": ["This task was written by a newer Clew than this page.", "此任务由更新版本的 Clew 写入，本页面无法打开。"],
   "ended.forbidden": [
@@ -147,6 +148,7 @@ export const CATALOGUE = {
   "document.add": ["+ Document", "+ 文档"],
   "document.title": ["Title of the document", "文档标题"],
   "document.untitled": ["Untitled", "未命名"],
+  "document.write": ["Write here…", "在此书写…"],
   "document.none": ["This task has no document.", "此任务没有文档。"],
   "editor.bar": ["Formatting", "格式"],
   "editor.bold": ["Bold", "粗体"],
