@@ -22,6 +22,7 @@ class Asked:
 
 
 _ENOUGH: Final = 1.0
+_MOST_OF_IT: Final = 0.6
 _NUMBER: Final = re.compile(r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|none|dozen)\b|[一二两三四五六七八九十百]")
 _COUNTED: Final = re.compile(r"\bhow (?:many|much|long|big|far|often|old)|几|多少|多久|多大|多长|什么时候|\bwhen\b|what (?:time|date)", re.I)
 _NAMED: Final = re.compile(r"\bwho\b|谁", re.I)
@@ -42,6 +43,8 @@ def _fit(text: str, context: str, question: Asked) -> float:
     score = own + shared(terms(context) - terms(text), about)
     if score == 0:
         return 0
+    if score >= _MOST_OF_IT * shared(about, about):
+        score += 0.6
     if _COUNTED.search(question.text) and _NUMBER.search(text):
         score += 0.6
     if _NAMED.search(question.text) and _PERSON.search(text):

@@ -64,7 +64,7 @@ DOING: Final = (
     r"(?!(?:work|look|wait|think|try|gett?|hav|feel|hop|wonder|lean|start|kidd|jok|sitt|los|read|runn|be|do|tak|stay"
     r"|struggl|worry|guess|assum|say|talk|ask|tell|enjoy|lov|lik|starv|com|leav|dy|freez|confus|miss|go|mak)ing\b)"
     r"(?:re)?[a-z]{2,}ing\b|(?:going|making|taking|starting|running|reading|getting|having|talking|asking|telling|leaving)"
-    r"(?= (?:to|through|over|the|a|an|with|up|back|my|our|it|them)\b)(?! (?:with the|with [A-Z]|to bed|to be\b|a break|a nap|home))"
+    r"(?= (?:to (?!miss|love|hate|die|cry|regret|enjoy|lose|be|bed|sleep)|through|over|the|a|an|with|up|back|my|our|it|them)\b)(?! (?:with the|with [A-Z]|to bed|to be\b|a break|a nap|home))"
 )
 """What somebody says they are doing soon: "I'm picking up the keys at four"."""
 
@@ -102,6 +102,6 @@ GROUP: Final = (
 )
 PAST: Final = (
     r"(?:[a-z]+ed|did|said|had|was|were|went|got|saw|came|knew|made|told|gave|took|heard|found|met|felt|left|kept|lost"
-    r"|paid|read|sent|sold|spoke|stood|thought|understood|won|wrote|broke|brought|bought|built|cost|lasted)"
+    r"|paid|read|sent|sold|spoke|stood|thought|understood|won|wrote|broke|brought|bought|built|cost|lasted|fell|drove|ate|drank|slept|woke|forgot|began|became|ran|sat|wore|caught|chose|grew|flew|hid|rode|rang|threw|held|been|heard|seen|done)"
 )
 WH: Final = r"(?:if|whether|who|whose|what|which|when|where|how|why)"

@@ -27,6 +27,12 @@ _PASTE: Final = re.compile(
 )
 _MAIL: Final = re.compile(r"^(?:(?:from|subject|发件人|主题)[:：].*|.{0,80}\bwrote:[ \t]*|-{3,}.{0,60}-{3,}[ \t]*)$", re.I | re.M)
 _CHAT: Final = re.compile(r"^(?:\[?\d{1,2}:\d\d\]?[ \t]*)?(?-i:[A-Z])\w{1,20}:[ \t].{1,400}$", re.M)
+_CODE: Final = re.compile(
+    r"^[ \t]*(?:(?:def|class|import|from|return|raise|elif|else:|try:|except|async|await|const|var|function|public|private|static"
+    r"|SELECT|INSERT|UPDATE|DELETE|CREATE)\b.*|(?:#|//|/\*).*|.*[{};]|(?:if|for|while|with) .*:|[\w.\[\]]+ = .*|[\w.]+\(.*\))[ \t]*$",
+    re.M,
+)
+_CHINESE_CHAT: Final = re.compile(r"^(?:[老小阿][\u4e00-\u9fff]{1,2}|[\u4e00-\u9fff]{1,2}(?:总|工|哥|姐|老师))[:：].{1,400}$", re.M)
 _ABBREVIATED: Final = re.compile(
     r"(?:\b(?:incl|max|min|approx|e\.g|i\.e|etc|vs|no|nr|dr|mr|mrs|ms|st|fig|sec|art|ca|resp|dept|inc|ltd|corp)"
     r"|(?<![^\s(])[A-Za-z]|(?:^|\n)\s*\d{1,2})$",
@@ -124,13 +130,16 @@ def _blank_lines(text: str, chars: list[str]) -> None:
     for cue in (_PASTE, _MAIL):
         if found := cue.search(text):
             _blank(chars, found.start() if cue is _MAIL else found.end(), len(text))
-    logged = [found.span() for found in _CHAT.finditer(text)]
+    code = [found.span() for found in _CODE.finditer(text)]
+    for a, b in code if len(code) >= 2 else []:
+        _blank(chars, a, b)
+    logged = [found.span() for chat in (_CHAT, _CHINESE_CHAT) for found in chat.finditer(text)]
     at = 0
     for line in text.splitlines(keepends=True):
         if line.lstrip().startswith((">", "＞")) or (line.startswith(("\t", "    ")) and line.strip()[-1:] in "{};"):
             _blank(chars, at, at + len(line))
         at += len(line)
-    if len(logged) >= 2 and len({text[a:b].split(":")[0] for a, b in logged}) >= 2 and text.count("\n") < 2 * len(logged):
+    if len(logged) >= 2 and len({re.split("[:：]", text[a:b])[0] for a, b in logged}) >= 2 and text.count("\n") < 2 * len(logged):
         for a, b in logged:
             _blank(chars, a, b)
 

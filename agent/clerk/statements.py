@@ -127,8 +127,9 @@ def _rule(clause: Clause, table: Table) -> Rule | None:
     rule = _first(table.before, plain)
     if rule is None and (clause.text.endswith(("?", "？")) or not clause.asked):
         rule = _first(table.asked, plain)
-        if rule and (vetoed := _first(table.unasked, plain.rstrip("?？"))):
-            rule = None if vetoed.means == "no_question" else vetoed
+        marked = clause.text.endswith(("?", "？"))
+        if (rule or marked) and (vetoed := _first(table.unasked, plain.rstrip("?？"))):
+            rule = None if vetoed.means == "no_question" and not marked else vetoed
     return rule or _first(table.rules, plain)
 
 
