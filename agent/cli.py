@@ -22,7 +22,8 @@ import anyio
 from agent.door import open_door
 from agent.errors import AgentError, Usage, first_of
 from agent.host import Host
-from agent.workers import BOOT, HANGS_AFTER, open_workers
+from agent.process import BOOT, HANGS_AFTER
+from agent.workers import open_workers
 
 MAX_TOKEN: Final = 4096
 

@@ -20,7 +20,8 @@ from anyio.abc import TaskGroup
 from agent.door import Door, Offer, StopTurn, delay
 from agent.errors import AgentError, Declined, Unreachable, Unwelcome, WorkerLost, first_of
 from agent.pipe import Begin, Boundary, Ended, Grant, Proposed, Queued, Stop
-from agent.workers import Worker, Workers
+from agent.process import Worker
+from agent.workers import Workers
 
 RENEW_EVERY: Final = 10.0
 LEASE: Final = 30.0

@@ -42,7 +42,6 @@ def main(open_mind: OpenMind = open_mind) -> None:
 
 
 def _limit(lifeline: int) -> None:
-    os.nice(5)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGIO, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

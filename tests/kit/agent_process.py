@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -39,8 +39,7 @@ class AgentProcess:
 
     def workers(self) -> list[int]:
         """Its children that run."""
-        found = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-        return [pid for pid in found if parent_of(pid) == self.pid]
+        return children_of(self.pid)
 
     def wait_for_workers(self, number: int = 1) -> list[int]:
         """Wait until so many are loaded."""
@@ -104,6 +103,12 @@ def running_agent(server: str, bearer: str, log: Path, *options: str, patience: 
         wait_until(lambda: not any(is_alive(pid) for pid in workers))
 
 
+def children_of(parent: int) -> list[int]:
+    """The processes that it has started and that run."""
+    found = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    return [pid for pid in found if parent_of(pid) == parent]
+
+
 def parent_of(pid: int) -> int | None:
     """Whose child a process is; None if there is none of that id, or it is a zombie."""
     try:
@@ -131,9 +136,8 @@ def resident(pid: int) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-def wait_until(holds: object, within: float = PATIENCE) -> None:
+def wait_until(holds: Callable[[], bool], within: float = PATIENCE) -> None:
     """Wait until something is so."""
-    assert callable(holds)
     deadline = time.monotonic() + within
     while not holds():
         assert time.monotonic() < deadline, "it never came to be"
