@@ -44,7 +44,7 @@ class Turns:
                 "UPDATE tasks SET heard = max(coalesce(heard, 0), ?) WHERE id = ? RETURNING 1", seq, task
             ):
                 return None
-            news = [one for one in said if not await _is_filed(tx, task, one.message)][-states.MOST_MESSAGES :]
+            news = [one for one in said if await _is_news(tx, task, one)][-states.MOST_MESSAGES :]
             if not news:
                 return None
             queued = await _read(tx, "task = ? AND status = 'queued'", task)
@@ -271,8 +271,15 @@ async def _role(tx: Transaction, turn: Turn) -> Role | None:
     return Role(row[0]) if row is not None and row[0] >= Role.EDITOR else None
 
 
-async def _is_filed(tx: Transaction, task: TaskId, message: MessageId) -> bool:
-    return await tx.one("SELECT 1 FROM turn_messages WHERE task = ? AND message = ?", task, message) is not None
+async def _is_news(tx: Transaction, task: TaskId, said: Said) -> bool:
+    """Whether it is in no turn yet, and of somebody who is still there."""
+    row = await tx.one(
+        "SELECT 1 FROM users WHERE id = ? AND NOT EXISTS (SELECT 1 FROM turn_messages WHERE task = ? AND message = ?)",
+        said.user,
+        task,
+        said.message,
+    )
+    return row is not None
 
 
 async def _read(tx: Transaction | Database, which: str, *values: object) -> Turn | None:

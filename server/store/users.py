@@ -37,7 +37,16 @@ class Users:
 
     async def ensure(self, name: str, at: float) -> User:
         """The user of that name, made if need be."""
-        return await self.named(name) or await self.add(name, at)
+        found = await self.named(name)
+        if found is not None:
+            return found
+        try:
+            return await self.add(name, at)
+        except Conflict:  # somebody was quicker
+            found = await self.named(name)
+            if found is None:
+                raise
+            return found
 
     async def get(self, user: UserId) -> User | None:
         """The user with that id."""

@@ -16,6 +16,7 @@ from typing import Final, Literal, Self
 from crdt_docs.ids import TokenId
 from server.domain.agent import Agent
 from server.domain.clock import Clock
+from server.domain.errors import ClewError
 from server.doors.built_in import BuiltIn
 
 COMMAND: Final = (sys.executable, "-m", "agent")
@@ -83,11 +84,13 @@ class BuiltInAgent:
 
     async def _keep(self, url: str) -> None:
         delay = FIRST_DELAY
-        agent = await self._register()
         try:
             while True:
                 began = self._clock.monotonic()
-                ended = await self._run(agent, url)
+                try:
+                    ended = await self._run(url)
+                except ClewError as error:  # the store is out of order for a while
+                    ended = error.why
                 if self._clock.monotonic() - began > HEALTHY:
                     delay = FIRST_DELAY
                 self.state, self.restarts = "waiting", self.restarts + 1
@@ -100,9 +103,9 @@ class BuiltInAgent:
             self.state = "off"
             self._door.dismiss()
 
-    async def _run(self, agent: Agent, url: str) -> str:
+    async def _run(self, url: str) -> str:
         """One process from start to end; how it ended, in a few words."""
-        host, secret = self._door.admit(agent)
+        host, secret = self._door.admit(await self._register())
         self.state = "starting"
         arguments = (*self._command, "--server", url, "--token-file", "-", "--until-eof")
         pipe = asyncio.subprocess.PIPE

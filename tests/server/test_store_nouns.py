@@ -57,6 +57,18 @@ async def test_names_are_unique_however_they_are_cased_or_composed(nouns: Nouns,
     assert [user.name for user in await nouns.users.all()] == ["ann", "Zoë"]
 
 
+async def test_two_who_ensure_one_name_at_once_get_one_user(nouns: Nouns) -> None:
+    found: list[User] = []
+
+    async def ensure() -> None:
+        found.append(await nouns.users.ensure("owner", 3.0))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(5):
+            tasks.start_soon(ensure)
+    assert len({user.id for user in found}) == 1 and len(await nouns.users.all()) == 1
+
+
 @pytest.mark.parametrize("name", ["", "  ", "a\x00b", "a\nb", "right\u202eleft", "x" * 101])
 async def test_a_name_that_is_none_is_refused(nouns: Nouns, name: str) -> None:
     with pytest.raises(Invalid):

@@ -73,6 +73,14 @@ async def test_what_is_said_before_anybody_answers_is_one_turn(scene: Scene) -> 
     assert await scene.all() == [("queued", 1, ("a", "b", "c"))]
 
 
+async def test_what_somebody_said_who_is_gone_makes_no_turn_and_holds_nobody_up(scene: Scene) -> None:
+    await scene.nouns.users.delete(scene.bob)
+    both = [Said(MessageId("a"), scene.bob), Said(MessageId("b"), scene.ann)]
+    turn = await scene.nouns.turns.file(scene.task, both, 1, NOW)
+    assert turn is not None and turn.messages == ("b",) and turn.user == scene.ann
+    assert await scene.nouns.turns.file(TaskId(new_id()), both, 1, NOW) is None
+
+
 async def test_of_two_who_lease_at_once_one_gets_it(scene: Scene) -> None:
     turn = await scene.say("a")
     won: list[str] = []
