@@ -149,8 +149,10 @@ class Room:
         """Take an admitted update on its way to the log. Raises LogFailed while the server is read-only."""
         self._writer.check()
         entry = self._attribution.admit(self.gate, admit, actor, self.clock.now())
-        self.keyed.update(roots := tuple(admit.roots_set()))
-        keys = tuple(keys_set(admit.parsed, actor)) if roots else ()
+        keys: tuple[KeySet, ...] = ()
+        if roots := tuple(admit.roots_set()):  # which no keystroke does
+            self.keyed.update(roots)
+            keys = tuple(keys_set(admit.parsed, actor))
         self._pending.append(Pending(entry, admit.parsed, keys))
         self._claims.extend(admit.claims)
         self._admitted += 1
