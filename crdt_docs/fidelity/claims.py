@@ -8,12 +8,12 @@ from typing import Final
 
 from .case import HIDDEN, Case, Fault, fault
 from .cues import is_past
-from .items import Row, belongs
-from .lexicon import COMMON, FRAMING
+from .items import FRAMING_ROOTS, Row, belongs
+from .lexicon import COMMON
 from .names import Name, alike, roles
 from .reading import Passage
 from .values import Value
-from .words import is_cjk, segments, stem
+from .words import is_cjk, segments
 
 _COUNTED: Final = re.compile(
     r"\s?(?:\w+ ){0,2}?(?:(?:open |unresolved )?questions?|decisions?|constraints?|rules?|items?|points?|things?"
@@ -22,7 +22,6 @@ _COUNTED: Final = re.compile(
     r"|限制|决策)",
     re.IGNORECASE,
 )
-_FRAMING_STEMS: Final = frozenset(stem(word) for word in FRAMING)
 _KNOWN_SHARE: Final = 0.34
 """The share of a sentence's words that must have been said by somebody."""
 
@@ -74,7 +73,7 @@ def _phrase(passage: Passage, value: Value) -> str:
 
 def _is_strange(case: Case, passage: Passage) -> bool:
     """Whether hardly a word of the passage is anybody's."""
-    matter = [root for root in passage.roots if root not in _FRAMING_STEMS]
+    matter = [root for root in passage.roots if root not in FRAMING_ROOTS]
     strange = [root for root in matter if root not in case.known_roots]
     return len(matter) >= 2 and len(strange) * 2 > len(matter)
 
@@ -169,7 +168,7 @@ def _sentence(case: Case, passage: Passage) -> Iterator[Fault]:
     """A sentence most of whose words nobody has said. It weighs, and blocks nothing by itself."""
     if HIDDEN in passage.text:
         return
-    matter = [root for root in passage.roots if root not in _FRAMING_STEMS]
+    matter = [root for root in passage.roots if root not in FRAMING_ROOTS]
     families = {root[:5] for root in case.known_roots if len(root) >= 5}
     known = [root for root in matter if root in case.known_roots or (len(root) >= 5 and root[:5] in families)]
     if len(matter) >= (6 if is_cjk(passage.text) else 3) and len(known) / len(matter) < _KNOWN_SHARE:

@@ -48,13 +48,16 @@ _OPEN: Final = re.compile(
     r"|await(?:s|ing|ed)?|outstanding"
     r"|tbd|tba|tbc|open|questions?|asks?|asking|wonder(?:s|ing)?|undetermined|to (?:be )?(?:decided?|settled?"
     r"|answer(?:ed)?|resolved?|determined?"
-    r"|clarif(?:y|ied)|agreed?|discuss(?:ed)?|find out)|(?:not|n't|never|yet to|nobody has|no one has"
+    r"|clarif(?:y|ied)|agreed?|discuss(?:ed)?)|(?:not|n't|never|yet to|nobody has|no one has"
     r"|still)(?: (?:been|be|yet|to be))?"
     r" (?:decided|settled|agreed|resolved|answered|known|confirmed|clear|certain|sure|final|chosen|fixed|determined)"
-    r"|waiting (?:for|on)|still (?:waiting|missing|needs?|have to|has to|to)|remains? to be|no (?:answer|decision"
+    r"|(?:need|needs|have|has|still|want) to find out|(?:not|n't|nobody|no one|never)(?: has"
+    r"| have)?(?: yet)? (?:knows?|said|heard|thought)|waiting (?:for|on)|still (?:waiting|missing|needs?|have to"
+    r"|has to|to)|remains? to be|no (?:answer|decision"
     r"|reply|agreement)"
     r"|not yet|if\b(?! (?:possible|needed|necessary)))\b"
-    r"|是否|能否|可否|待定|待决|待确认|待回答|待回复|待解决|待答|未定|未决|未解决|未确定|未回答|尚未|还没|仍未"
+    r"|是否|能否|可否|待定|待决|待确认|待回答|待回复|待解决|没想好|再定|尚无|待答|未定|未决|未解决|未确定|未回答"
+    r"|尚未|还没|仍未"
     r"|有待|悬而未决|没有定|没定|不确定|不清楚|不明"
     r"|问题|等待|要不要|能不能|会不会|是不是|有没有|疑问|讨论中|[吗呢](?=\W|$)",
     _I,
@@ -181,7 +184,7 @@ _STANCES: Final = {
         (
             "keep",
             r"\b(?:keep|keeps|kept|retain(?:s|ed)?)\b|保留",
-            r"\b(?:drop(?:s|ped)?|scrap(?:s|ped)?|discard(?:s|ed)?)\b|放弃|删去",
+            r"\b(?:drop(?:s|ped)?|scrap(?:s|ped)?|discard(?:s|ed)?|delete[sd]?|erase[sd]?)\b|放弃|删去|删除",
         ),
         (
             "allow",

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Final
 
 from .ledger import LedgerItem
+from .lexicon import COMMON, FRAMING
 from .names import Name, alike
 from .overlap import recall
 from .reading import Passage, Reading, read_item
@@ -24,6 +25,9 @@ NEED: Final = 0.5
 """The share of a row's words that tells it, where nothing else does."""
 NEED_BESIDE: Final = 0.2
 """The same where a value or a name of the row stands beside them."""
+FRAMED: Final = 0.3
+FRAMING_ROOTS: Final = frozenset(map(root, FRAMING))
+"""Words of which every resumption is built, as they count."""
 _NEAR: Final = 24
 """Characters within which a word is close to a value."""
 _RIVAL: Final = 0.8
@@ -48,7 +52,8 @@ class Row:
     @cached_property
     def values(self) -> tuple[Value, ...]:
         """The values that must be told."""
-        return tuple(value for value in self.reading.values if not value.faint)
+        dated = any(value.kind == "date" for value in self.reading.values)
+        return tuple(v for v in self.reading.values if not v.faint and not (dated and v.kind == "weekday"))
 
     @cached_property
     def total(self) -> float:
@@ -91,17 +96,22 @@ def rows(items: Sequence[LedgerItem], is_name: Callable[[str], bool]) -> list[Ro
     """The ledger, read. ``is_name`` says of a word that begins a row whether it is a name elsewhere."""
     readings = [read_item(item.text) for item in items]
     standing = [reading.roots for item, reading in zip(items, readings, strict=True) if item.status != "forgotten"]
-    held = Counter(root for roots in standing for root in roots)
+    held = Counter(key for roots in standing for key in roots)
     return [
         Row(
             item,
             reading,
-            {root: math.log((len(standing) + 2) / (held[root] + 0.5)) for root in reading.roots},
+            {key: _weight(key, held[key], len(standing)) for key in reading.roots},
             read_item(item.topic).roots,
             _names(reading, is_name),
         )
         for item, reading in zip(items, readings, strict=True)
     ]
+
+
+def _weight(key: str, held: int, rows: int) -> float:
+    """The fewer rows have a word, the more it weighs; the words that every resumption has weigh little."""
+    return math.log((rows + 2) / (held + 0.5)) * (FRAMED if key in FRAMING_ROOTS else 1)
 
 
 def _names(reading: Reading, is_name: Callable[[str], bool]) -> tuple[Name, ...]:
@@ -153,18 +163,28 @@ def _telling(row: Row, window: tuple[Passage, ...], others: Sequence[Row]) -> Te
     marks = len(row.values) + len(row.names)
     need = NEED_BESIDE if marks else NEED
     need *= 0.8 if is_cjk(row.reading.text) else 1
-    share = min(words / need, 1.0) if row.total else 1.0
+    alone = row.values and not missing and not absent and _is_alone(row, others)
+    share = 1.0 if alone or not row.total else min(words / need, 1.0)
     share *= (marks - len(missing) - len(absent)) / marks if marks else 1.0
     return Telling(share, window, words, missing, absent)
+
+
+def _is_alone(row: Row, others: Sequence[Row]) -> bool:
+    """Whether no other row has a value of the kinds that this has, so that the value tells the row."""
+    kinds = {value.kind for value in row.values} - {"number"}
+    return bool(kinds) and all(
+        other is row or kinds.isdisjoint(value.kind for value in other.reading.values) for other in others
+    )
 
 
 def _named(name: Name, named: Sequence[Name], window: Sequence[Passage]) -> bool:
     if any(alike(name, other) for other in named):
         return True
-    return (
-        is_cjk(name.text)
-        and any(name.text in p.text for p in window)
-        or any(len(name.parts) == 1 and name.parts[0] in p.text.lower() for p in window)
+    if is_cjk(name.text):
+        return any(name.text in p.text for p in window)
+    taken = {part for other in named for part in other.parts}
+    return any(
+        part not in taken and part not in COMMON and part in p.lower_words for part in name.parts for p in window
     )
 
 

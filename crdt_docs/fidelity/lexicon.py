@@ -124,6 +124,25 @@ choose chose chosen pick select
 meet met meeting
 hold held
 write wrote written
+spend spent
+find found
+keep kept
+build built
+lead led
+leave left
+lose lost
+run ran
+speak spoke spoken
+teach taught
+win won
+grow grew grown
+know knew known
+see saw seen
+take took taken
+give gave given
+sell sold
+drive drove
+train trainer
 make made
 pric cost
 fund budget

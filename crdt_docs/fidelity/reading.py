@@ -6,13 +6,13 @@ Must never read past the bound it is given.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final
 
 from .cues import denied
 from .names import Name, names
 from .values import Value, values
-from .words import Sentence, Word, normalise, sentences, words
+from .words import Sentence, Word, normalise, sentences, tokens, words
 
 SUMMARY_LIMIT: Final = 8_000
 """Characters of a summary that are read; a longer one is not checked at all."""
@@ -41,6 +41,11 @@ class Passage:
     def text(self) -> str:
         """The sentence itself."""
         return self.sentence.text
+
+    @cached_property
+    def lower_words(self) -> frozenset[str]:
+        """Its words as they are written, in lower case."""
+        return frozenset(token.lower for token in tokens(self.text))
 
     @property
     def ruled(self) -> str:

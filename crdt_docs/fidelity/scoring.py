@@ -94,13 +94,8 @@ def _broken(case: Case) -> Iterator[Fault]:
 
 def _ends_short(passages: Sequence[Passage]) -> bool:
     """Whether the last sentence alone has no full stop, in a text that is no list."""
-    *before, last = passages
-    return (
-        bool(before)
-        and not last.sentence.closed
-        and not last.text.endswith(HIDDEN)
-        and all(passage.sentence.closed for passage in before)
-    )
+    *before, last = [passage.sentence.closed or passage.text.endswith(HIDDEN) for passage in passages]
+    return bool(before) and all(before) and not last
 
 
 def _penalty(case: Case, faults: Sequence[Fault]) -> float:

@@ -11,11 +11,11 @@ from .bounds import bound
 from .case import Case, Fault, fault
 from .claims import segment
 from .cues import is_weak, stances
-from .items import Row, belongs
+from .items import FRAMED, FRAMING_ROOTS, Row, belongs
 from .names import Name
 from .reading import Passage
 from .values import same
-from .words import segments
+from .words import is_cjk, segments
 
 _LIKE: Final = 0.5
 _GRANTED: Final = frozenset({"agree", "confirm", "accept", "complete"})
@@ -34,7 +34,7 @@ def turned(case: Case) -> Iterator[Fault]:
 def _tells(case: Case, row: Row, passage: Passage) -> bool:
     likeness = row.likeness(passage.roots)
     stated = any(same(told, value) for told in passage.values for value in row.values)
-    if likeness < _LIKE and not (stated and likeness >= 0.25):
+    if likeness < _LIKE * (0.7 if is_cjk(passage.text) else 1) and not (stated and likeness >= 0.25):
         return False
     return all(likeness + 0.1 >= other.likeness(passage.roots) or other is row for other in case.standing)
 
@@ -60,8 +60,13 @@ def _is_denied(row: Row, passage: Passage) -> bool:
         return True
     if any(group & shared for group in negative):
         return False
-    overturned = sum(row.weights[root] for root in shared & passage.denied)
-    return overturned > (0.5 if negative else 0.34) * sum(row.weights[root] for root in shared)
+    overturned = sum(_weight(row, root) for root in shared & passage.denied)
+    return overturned > (0.5 if negative else 0.3) * sum(_weight(row, root) for root in shared)
+
+
+def _weight(row: Row, root: str) -> float:
+    """What a word weighs for the sense: verbs of which resumptions are built are verbs all the same."""
+    return row.weights[root] / (FRAMED if root in FRAMING_ROOTS else 1)
 
 
 def _denials(passage: Passage) -> list[set[str]]:

@@ -55,7 +55,9 @@ def answers(told: Value, wanted: Value) -> bool:
     """Whether what is told says all that is wanted: a month is no day, a weekday no date."""
     if told.kind == wanted.kind == "date" and any(day for *_, day in wanted.readings):
         return same(told, wanted) and any(day for *_, day in told.readings)
-    return (told.kind == "weekday") == (wanted.kind == "weekday") and same(told, wanted)
+    if (told.kind == "weekday") != (wanted.kind == "weekday"):
+        return False
+    return same(told, wanted) and not (told.kind == "number" and wanted.kind in ("span", "measure", "times"))
 
 
 def _agree(a: Reading, b: Reading) -> bool:
@@ -111,9 +113,14 @@ _SPANS: Final = {
     "小时": "hour", "分钟": "minute", "秒": "second", "年": "year", "季度": "quarter", "晚": "night",
 }  # fmt: skip
 _MEASURE: Final = (
-    rf"(?P<u>(?:[kmgt]i?b|kg|km|cm|mm|ms|[kmg]?hz|px|pt|fps|rpm|kwh|kw|mg|ml|°c|°f|bps|pp|l|g){_END}"
+    rf"(?P<u>(?:[kmgt]i?b|kg|km|cm|mm|ms|[kmg]?hz|px|pt|fps|rpm|kwh|kw|mg|ml|°c|°f|bps|pp|l|g"
+    rf"|met(?:re|er)s?|miles?|feet|lit(?:re|er)s?){_END}"
     r"|平方米|公里|公斤|千克|毫秒|吨|克|米)"
 )
+_UNITS: Final = {
+    "metre": "m", "metres": "m", "meter": "m", "meters": "m", "米": "m", "mile": "miles", "liter": "l", "liters": "l",
+    "litre": "l", "litres": "l", "公里": "km", "公斤": "kg", "千克": "kg", "毫秒": "ms", "克": "g",
+}  # fmt: skip
 _COUNTER_ZH: Final = r"(?:[人名位份台套座张间件条次轮项款层分度字页组家稿章节所期步遍批]|个(?![月工自小星季]))"
 _MONTH: Final = "(?:" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")\.?(?![^\W\d_])"
 _YEAR: Final = r"(?:,? (?P<y>(?:19|20)\d\d)(?!\d))?"
@@ -126,7 +133,7 @@ _VERSION: Final = r"(?:-?(?:rc|beta|alpha)\.?\d{0,3})?"
 def _number_of(kind: ValueKind) -> Reader:
     def read(match: Match) -> Value | None:
         unit = match.groupdict().get("u") or ""
-        return Value(kind, canonical(decimal(match["n"])), unit.lower(), *match.span())
+        return Value(kind, canonical(decimal(match["n"])), _UNITS.get(unit.lower(), unit.lower()), *match.span())
 
     return read
 

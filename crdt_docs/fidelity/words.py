@@ -25,12 +25,12 @@ _MARKER: Final = re.compile(r"^[ \t]{0,8}(?:[-*•·▪◦–—>#]{1,6}|\d{1,2}
 _ENDING: Final = re.compile(r"[.!?。！？…]{1,4}[\"'”’)»」』]{0,2}(?=\s|$|[▫\"“「«⟦" + CJK + r"])|[。！？]")
 _ABBREVIATION: Final = re.compile(
     r"(?:\b(?:e\.g|i\.e|dr|mr|mrs|ms|prof|vs|no|nos|approx|inc|ltd|co|corp|st|cf|al|fig|sec|ch|art|dept|est|"
-    r"jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)|(?<![^\W\d_])[A-Z])$",
+    r"jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)|(?-i:(?<![^\W_])[A-Z]))$",
     re.I,
 )
 _STOP_ZH: Final = re.compile(
     "以及|目前|已经|我们|你们|他们|这个|那个|一个|关于|对于|其中|如果|因为|所以|但是|并且|或者|还有|仍然|正在|进行|应当|"
-    "应该|必须|需要|可以|现在|同时|然后|以后|之后|之前|为止|[的了是在和与及或也都就还把被将会要须应由对给让请这那其该等为以于到从向并而但则且吗呢吧啊]"
+    "应该|必须|需要|可以|现在|同时|然后|以后|之后|之前|为止|[的了已是在和与及或也都就还把被将会要须应由对给让请这那其该等为以于到从向并而但则且吗呢吧啊]"
 )
 
 
@@ -111,9 +111,9 @@ def words(text: str) -> list[Word]:
 def word(lower: str, start: int) -> Word:
     """The word as it counts: by its stem, and by what that is the same as or the opposite of."""
     plain = stem(lower)
-    if plain in OPPOSITE:
-        return Word(OPPOSITE[plain], start, denied=OPPOSITE[plain] != plain)
-    return Word(SAME.get(plain, plain), start)
+    plain = SAME.get(plain, plain)
+    first = OPPOSITE.get(plain, plain)
+    return Word(first, start, denied=first != plain)
 
 
 def root(lower: str) -> str:
