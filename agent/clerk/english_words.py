@@ -91,7 +91,7 @@ SPEECH: Final = (
     r"|prefers?|preferred|states?|stated|announced|announces|declared|pushed for|is pushing for|used to say|reads)"
 )
 OTHERS: Final = (
-    rf"(?:he|she|they|someone|somebody|some (?:people|of them|guy)|people|you|one of (?:them|the \w+)"
+    rf"(?:(?:old|little|big|aunt|uncle|mr\.?|mrs\.?|ms\.?|dr\.?) \w+|he|she|they|someone|somebody|some (?:people|of them|guy)|people|you|one of (?:them|the \w+)"
     rf"|(?:my|his|her|their|our|the|a|an|that|this|some) (?:[\w'-]+ ){{0,3}}[\w'-]+|{NAME}|(?!(?:i|we|us|everyone|everybody|that|this|it|let|to|not|never|also|and|but)\b)[a-z]+)"
 )
 RULED: Final = r"(?:the )?(?:law|gdpr|regulations?|statute|(?:building|fire|labou?r|data|tax|local) (?:code|law|rules|protection)|hipaa|dsgvo)"

@@ -14,6 +14,8 @@ Means = Literal["constraint", "decision", "question", "next_step", "nothing", "r
 Scope = Literal["clause", "sentence", "message", "beside"]
 
 _HOLE: Final = re.compile(r"<(\w+)>")
+_APOSTROPHE: Final = re.compile(r"(?<=n)'(?=t)|(?<=\bi)'(?=m\b|ll\b|ve\b)|(?<=let)'(?=s\b)|(?<=that|what)'(?=s\b)|(?<=\|)'(?=m\||m\)|ve\||ve\))|(?<=\(\?:)'(?=m\||ve\||ve\))")
+"""Apostrophes that people leave out on phones, where the word without one is no other word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,5 +71,6 @@ def table(means: Means, holes: dict[str, str], rows: Iterable[tuple[str, str] | 
 
 
 def compiled(pattern: str, holes: dict[str, str] | None = None) -> re.Pattern[str]:
-    """A pattern with its holes filled, blind to case."""
-    return re.compile(_HOLE.sub(lambda found: (holes or {})[found[1]], pattern), re.I)
+    """A pattern with its holes filled, blind to case, and to apostrophes that people leave out."""
+    filled = _HOLE.sub(lambda found: (holes or {})[found[1]], pattern)
+    return re.compile(_APOSTROPHE.sub("'?", filled), re.I)

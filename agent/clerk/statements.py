@@ -105,7 +105,7 @@ def _judge(clauses: list[Clause], text: str, parts: list[_Part]) -> bool:
             _take_back(parts)
             parts.append(_Part(bare, "nothing", open=False))
             continue
-        rule = None if void else _rule(bare, table)
+        rule = None if void else _rule(bare, table, own=label is not None and label.means not in {"nothing", "reported"})
         if rule and rule.scope == "message":
             return False
         void = void or (rule is not None and rule.means == "nothing" and rule.scope == "sentence")
@@ -120,11 +120,11 @@ def _judge(clauses: list[Clause], text: str, parts: list[_Part]) -> bool:
     return True
 
 
-def _rule(clause: Clause, table: Table) -> Rule | None:
+def _rule(clause: Clause, table: Table, *, own: bool) -> Rule | None:
     plain = clause.plain
     if len(plain) > LONGEST:
         return None
-    rule = _first(table.before, plain)
+    rule = None if own else _first(table.before, plain)
     if rule is None and (clause.text.endswith(("?", "？")) or not clause.asked):
         rule = _first(table.asked, plain)
         marked = clause.text.endswith(("?", "？"))
@@ -151,7 +151,7 @@ def _place(parts: list[_Part], first: int, part: _Part, about: tuple[Rule | None
     before = parts[-1] if len(parts) > first else None
     plain = part.clause.plain
     if table.settles.search(plain) and len(plain) < 40:
-        said = before and len(before.clause.text.split()) + len(before.clause.text) * is_chinese(before.clause.text) > 2
+        said = before and len(before.clause.text.split()) + len(before.clause.text) * is_chinese(before.clause.text) > 1
         if before and said and before.means in {"nothing", "decision", "unsure", "next_step"} and before.open:
             before.means = "decision"
             _extend(before, part.clause, text)
