@@ -21,6 +21,7 @@ from starlette.routing import BaseRoute, WebSocketRoute
 from crdt_docs.ids import DocName, Part, TaskId, UserId
 from crdt_docs.updates.parse import Parsed
 from server.config import Config
+from server.control.backing_up import BackingUp
 from server.control.mending import Mending
 from server.control.operator import Operator
 from server.control.wire import listen
@@ -42,6 +43,7 @@ from server.http.headers import Guarded
 from server.http.protocol import HttpProtocol
 from server.http.reader import Reader
 from server.http.resumptions import Resumptions, Sources
+from server.rooms import lanes
 from server.rooms.authors import Authors
 from server.rooms.compacting import Compacted
 from server.rooms.hearing import KeySet
@@ -176,6 +178,8 @@ async def open_services(config: Config, clock: Clock | None = None) -> AsyncIter
         beats = [
             tasks.create_task(_every(TOUCH_EVERY, touches.flush), name="touch tasks"),
             tasks.create_task(_every(BEAT_EVERY, presences.beat), name="keep sessions"),
+            tasks.create_task(_every(BEAT_EVERY, nouns.database.tidy), name="erase from the database"),
+            tasks.create_task(_every(BEAT_EVERY, lambda: lanes.run(write, log.tidy)), name="erase from the log"),
         ]
         stack.callback(lambda: [beat.cancel() for beat in beats])
         await stack.enter_async_context(rooms)
@@ -336,9 +340,14 @@ async def serve(config: Config, *, ready: Callable[[Serving], None] | None = Non
             if ready is not None:
                 ready(Serving(url, services))
 
-        async with listen(config.data, operator(services, lambda: url).answer):
-            offers = services.desk.offers
-            await _Server(_uvicorn_config(config, application(services)), listening, offers.close).serve()
+        backing_up = BackingUp(config.data, services.nouns.database, services.clock)
+
+        def closing() -> None:
+            services.desk.offers.close()
+            backing_up.end()
+
+        async with listen(config.data, operator(services, lambda: url, backing_up).answer):
+            await _Server(_uvicorn_config(config, application(services)), listening, closing).serve()
 
 
 def local_url(config: Config, port: int) -> str:
@@ -355,7 +364,7 @@ def agent_url(config: Config, port: int) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def operator(services: Services, url: Callable[[], str]) -> Operator:
+def operator(services: Services, url: Callable[[], str], backing_up: BackingUp | None = None) -> Operator:
     """What answers the commands of whoever holds the data folder."""
     mending = Mending(services.config.data / LOG, services.log, services.rooms)
     return Operator(
@@ -367,6 +376,7 @@ def operator(services: Services, url: Callable[[], str]) -> Operator:
         services.doors.revocation,
         mending.mend,
         lambda: status(services),
+        backing_up.make if backing_up is not None else None,
     )
 
 

@@ -16,6 +16,7 @@ import anyio
 from server.cli.flags import settings
 from server.config import Config
 from server.control import wire
+from server.control.backing_up import BackingUp
 from server.control.operator import Operator
 from server.domain.clock import SystemClock
 from server.domain.errors import ClewError, Unavailable
@@ -29,9 +30,19 @@ LONGEST: Final = 300.0
 """Seconds that a server may take for a command; repairing a large document is the longest."""
 
 
-def answer(asked: argparse.Namespace, command: str, arguments: Mapping[str, Any], *, documents: bool = False) -> Any:
-    """Have the command done. ``documents`` says that it needs more than the database. Raises ClewError."""
-    return anyio.run(_answer, settings(asked).config, command, arguments, documents)
+def answer(
+    asked: argparse.Namespace,
+    command: str,
+    arguments: Mapping[str, Any],
+    *,
+    documents: bool = False,
+    within: float = LONGEST,
+) -> Any:
+    """Have the command done within so many seconds, by a server. Raises ClewError.
+
+    ``documents`` says that it needs more than the database.
+    """
+    return anyio.run(_answer, settings(asked).config, command, arguments, documents, within)
 
 
 def print_json(said: Any) -> None:
@@ -40,11 +51,11 @@ def print_json(said: Any) -> None:
     print()
 
 
-async def _answer(config: Config, command: str, arguments: Mapping[str, Any], documents: bool) -> Any:
+async def _answer(config: Config, command: str, arguments: Mapping[str, Any], documents: bool, within: float) -> Any:
     began = anyio.current_time()
     while True:
         try:
-            with anyio.fail_after(LONGEST):
+            with anyio.fail_after(within):
                 return await wire.ask(config.data, command, arguments)
         except TimeoutError:
             raise Unavailable(f"The server that holds {config.data} does not answer.") from None
@@ -72,4 +83,6 @@ async def _alone(config: Config, command: str, arguments: Mapping[str, Any], doc
         async with open_nouns(config.data) as nouns:
             scheme = "https" if config.tls_cert else "http"
             url = f"{scheme}://localhost:{config.port}"
-            return await Operator(nouns, SystemClock(), lambda: url).answer(command, arguments)
+            clock = SystemClock()
+            backs_up = BackingUp(config.data, nouns.database, clock).make
+            return await Operator(nouns, clock, lambda: url, backs_up=backs_up).answer(command, arguments)

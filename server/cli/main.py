@@ -10,10 +10,25 @@ import os
 import sys
 from collections.abc import Sequence
 
-from server.cli import agent, demo, doctor, link, repair, serve, sessions, tasks, token, user, verify, version
+from server.cli import (
+    agent,
+    backup,
+    demo,
+    doctor,
+    link,
+    repair,
+    restore,
+    serve,
+    sessions,
+    tasks,
+    token,
+    user,
+    verify,
+    version,
+)
 from server.domain.errors import ClewError
 
-COMMANDS = (serve, demo, agent, link, token, user, tasks, sessions, verify, repair, doctor, version)
+COMMANDS = (serve, demo, agent, link, token, user, tasks, sessions, backup, restore, verify, repair, doctor, version)
 
 
 def parser() -> argparse.ArgumentParser:

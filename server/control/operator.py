@@ -10,6 +10,7 @@ import base64
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, Final, Literal, Protocol, cast, get_args
 
 from crdt_docs.ids import DocName, TaskId, TokenId, is_id
@@ -71,6 +72,14 @@ class Mends(Protocol):
         ...
 
 
+class BacksUp(Protocol):
+    """How the data folder is backed up."""
+
+    async def __call__(self, to: Path) -> dict[str, Any]:
+        """Write a backup, and say where and of what."""
+        ...
+
+
 class Operator:
     """Answers commands. Without ``reads``, ``revokes`` and ``mends`` it knows only those that need no document."""
 
@@ -84,6 +93,7 @@ class Operator:
         revokes: Revokes | None = None,
         mends: Mends | None = None,
         status: Callable[[], Mapping[str, Any]] | None = None,
+        backs_up: BacksUp | None = None,
     ) -> None:
         self._nouns = nouns
         self._clock = clock
@@ -93,6 +103,7 @@ class Operator:
         self._revokes = revokes
         self._mends = mends
         self._status_of = status
+        self._backs_up = backs_up
         self._commands: dict[str, Callable[[Arguments], Awaitable[Any]]] = {
             "link": self._link,
             "token.create": self._create_token,
@@ -106,6 +117,7 @@ class Operator:
             "tasks.resume": self._resume_task,
             "sessions.list": self._list_sessions,
             "repair": self._repair,
+            "backup": self._backup,
             "status": self._status,
         }
 
@@ -253,6 +265,14 @@ class Operator:
             task = (await self._task(arguments)).id
         told: dict[str, Any] = await mends(DocName(TaskId(task), part))
         await self._note("task.repaired", self._clock.now(), task)
+        return told
+
+    async def _backup(self, arguments: Arguments) -> Any:
+        to = Path(_text(arguments, "to"))
+        if not to.is_absolute():
+            raise Invalid("Where a backup goes is a whole path.")
+        told: dict[str, Any] = await _given(self._backs_up)(to)
+        await self._note("folder.backed_up", self._clock.now())
         return told
 
     async def _status(self, _: Arguments) -> Any:

@@ -183,7 +183,8 @@ class UpdateLog(Protocol):
     def delete(self, name: DocName, *more: DocName) -> None:
         """Remove documents, their rows, snapshots and claims, and leave no bytes of them in the file or its WAL.
 
-        May take long, and nothing is written meanwhile: name all that are to go at once.
+        May take long, and nothing is written meanwhile: name all that are to go at once. Bytes that somebody is
+        reading at that moment may stay for as long as that lasts.
         """
         ...
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from server.domain.blob import BlobDamaged, BlobHash, hash_blob, parse_blob_hash
 from server.domain.errors import Unavailable
+from server.store.folder import sync_folder
 
 
 class FolderBlobs:
@@ -25,7 +26,7 @@ class FolderBlobs:
             if not (path.exists() and hash_blob(path.read_bytes()) == name):
                 path.parent.mkdir(mode=0o700, exist_ok=True)
                 _write_whole(path, content)
-                _sync_folder(self._folder)
+                sync_folder(self._folder)
         except OSError as error:
             raise Unavailable(f"The file cannot be stored at the moment ({error.strerror}).") from error
         return name
@@ -51,7 +52,7 @@ class FolderBlobs:
             path.unlink()
         except FileNotFoundError:
             return False
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
         return True
 
     def _path(self, name: BlobHash) -> Path:
@@ -71,12 +72,4 @@ def _write_whole(path: Path, content: bytes) -> None:
     except BaseException:
         Path(aside).unlink(missing_ok=True)
         raise
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_folder(path.parent)

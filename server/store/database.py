@@ -19,6 +19,7 @@ from anyio import CancelScope, Lock
 
 from server.domain.errors import Conflict, Unavailable
 from server.store.folder import make_private
+from server.store.log_file import ERASING, ERASING_PATIENCE, PATIENCE
 
 Row = tuple[Any, ...]
 
@@ -26,7 +27,7 @@ OPEN: Final = (
     "PRAGMA foreign_keys = ON",
     "PRAGMA secure_delete = ON",
     "PRAGMA synchronous = FULL",
-    "PRAGMA busy_timeout = 5000",
+    f"PRAGMA busy_timeout = {PATIENCE}",
 )
 
 
@@ -64,6 +65,7 @@ class Database:
         self._writing = writing
         self._reading = reading
         self._lock = Lock()
+        self._owed: tuple[str, ...] = ()
 
     @classmethod
     @asynccontextmanager
@@ -78,7 +80,7 @@ class Database:
             await _migrate(writing)
             async with aiosqlite.connect(path, isolation_level=None) as reading:
                 await reading.execute_fetchall("PRAGMA query_only = ON")
-                await reading.execute_fetchall("PRAGMA busy_timeout = 5000")
+                await reading.execute_fetchall(f"PRAGMA busy_timeout = {PATIENCE}")
                 yield cls(writing, reading)
 
     async def all(self, sql: str, *values: object) -> list[Row]:
@@ -111,13 +113,28 @@ class Database:
                 with CancelScope(shield=True):
                     await self._writing.rollback()
 
-    async def shrink(self) -> None:
-        """Leave no deleted bytes behind in the write-ahead log. Raises Unavailable if a reader stands in the way."""
+    async def erase(self) -> bool:
+        """Leave nothing of what was deleted behind in the file or its write-ahead log, and say whether that is so now.
+
+        It is not while somebody reads the whole file (a backup); ``tidy`` then sees to it later.
+        """
+        self._owed = ERASING
+        return await self.tidy()
+
+    async def tidy(self) -> bool:
+        """Erase what ``erase`` had to leave; False if a reader still stands in the way. Call it now and then."""
+        if not self._owed:
+            return True
         async with self._lock:
             with CancelScope(shield=True):
-                rows = await _run(self._writing, "PRAGMA wal_checkpoint(TRUNCATE)", ())
-        if rows[0][0]:
-            raise Unavailable("The database is being read; its write-ahead log could not be emptied just now.")
+                await _run(self._writing, f"PRAGMA busy_timeout = {ERASING_PATIENCE}", ())
+                while self._owed:
+                    said = await _run(self._writing, self._owed[0], ())
+                    if said and said[0][0]:
+                        break
+                    self._owed = self._owed[1:]
+                await _run(self._writing, f"PRAGMA busy_timeout = {PATIENCE}", ())
+        return not self._owed
 
 
 async def _run(connection: aiosqlite.Connection, sql: str, values: tuple[object, ...]) -> list[Row]:

@@ -47,6 +47,15 @@ def make_private(path: Path) -> None:
         path.chmod(FILE_MODE)
 
 
+def sync_folder(folder: Path) -> None:
+    """See to it that what was made, renamed or removed in the folder stays so after a power loss."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 @contextmanager
 def hold(folder: Path) -> Iterator[None]:
     """Make and hold the data folder; the system lets go if the process dies. Raises FolderHeld, Invalid."""

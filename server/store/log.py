@@ -39,7 +39,16 @@ from server.store import actors, rows
 from server.store import log_writing as write
 from server.store.authorship import read_authors, read_cuts
 from server.store.lines import Line, scan
-from server.store.log_file import FILE_ERRORS, Readers, is_passing, open_for_reading, open_for_writing
+from server.store.log_file import (
+    ERASING,
+    ERASING_PATIENCE,
+    FILE_ERRORS,
+    PATIENCE,
+    Readers,
+    is_passing,
+    open_for_reading,
+    open_for_writing,
+)
 from server.store.log_planning import Plan
 from server.store.log_reading import Gone, read_claims, read_logged, read_snapshot
 
@@ -62,7 +71,7 @@ class SqliteLog:
         self._current: dict[DocName, Line] = {}
         self._next_row = 1
         self._next_key = 1
-        self._unemptied = False
+        self._owed: tuple[str, ...] = ()
         self._watchers: tuple[Callable[[DocKey, int], None], ...] = ()
 
     def __enter__(self) -> Self:
@@ -225,13 +234,13 @@ class SqliteLog:
 
         Rewrites the file, for ``secure_delete`` is not enough: it does not reach the copies that stay behind in a page
         when cells move to another. Takes some seconds per GB, during which nothing else is written: name all at once.
-        Raises LogFailed if a reader keeps the write-ahead log from being emptied: they are gone, but call again.
+        While somebody reads the whole file (a backup), the last bytes stay in the write-ahead log: see ``tidy``.
         """
         names = (name, *more)
         with self._committing() as connection:
             keys = [key for gone in names for key in write.find_generations(connection, gone)]
             if keys:
-                self._unemptied = True
+                self._owed = ERASING
                 connection.execute("BEGIN IMMEDIATE")
                 for key in keys:
                     write.delete_document(connection, key)
@@ -241,12 +250,14 @@ class SqliteLog:
                     line = self._current.pop(gone, None)
                     if line is not None:
                         del self._lines[line.key]
-            if self._unemptied:
-                connection.execute("VACUUM")
-                (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-                self._unemptied = bool(busy)
-        if self._unemptied:
-            raise LogFailed("What was deleted is gone, but its last bytes are still being read; delete it again.")
+            self._pay(connection)
+
+    def tidy(self) -> bool:
+        """Erase what a deletion had to leave; False if a reader still stands in the way. Call it now and then."""
+        if self._owed:
+            with self._committing() as connection:
+                self._pay(connection)
+        return not self._owed
 
     # How
 
@@ -287,6 +298,15 @@ class SqliteLog:
         if connection is not None:
             with suppress(sqlite3.Error):  # it is given up either way
                 connection.close()
+
+    def _pay(self, connection: sqlite3.Connection) -> None:
+        connection.execute(f"PRAGMA busy_timeout = {ERASING_PATIENCE}")  # every commit waits as long
+        while self._owed:
+            said = connection.execute(self._owed[0]).fetchone()
+            if said is not None and said[0]:
+                break
+            self._owed = self._owed[1:]
+        connection.execute(f"PRAGMA busy_timeout = {PATIENCE}")
 
     def _next_line(self, name: DocName) -> Line:
         with self._looking:

@@ -35,6 +35,11 @@ _PASSING: Final = frozenset(
 
 LOG: Final = "log.db"
 VERSION: Final = 2
+PATIENCE: Final = 5000
+"""Milliseconds for which one who uses the file waits for another."""
+ERASING: Final = ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
+"""What it takes after a deletion to leave no bytes behind."""
+ERASING_PATIENCE: Final = 100
 
 # The columns that a scan needs stand before the payload, so that it never follows a row into its overflow pages.
 # No index but the row id on ``updates``: each would cost every commit another dirty page.
@@ -100,7 +105,7 @@ def open_for_writing(path: Path, durability: Durability) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {'FULL' if durability == 'full' else 'NORMAL'}")
         connection.execute("PRAGMA secure_delete = ON")
-        connection.execute("PRAGMA busy_timeout = 5000")
+        connection.execute(f"PRAGMA busy_timeout = {PATIENCE}")
         connection.execute("PRAGMA wal_autocheckpoint = 4000")
         connection.execute("PRAGMA journal_size_limit = 16777216")
         _make_schema(connection)
@@ -119,7 +124,7 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
     """Open the file as a reader, which may be handed from thread to thread."""
     uri = f"{path.absolute().as_uri()}?mode=ro"
     connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, cached_statements=64)
-    connection.execute("PRAGMA busy_timeout = 5000")
+    connection.execute(f"PRAGMA busy_timeout = {PATIENCE}")
     return connection
 
 

@@ -44,10 +44,13 @@ def insert_document(connection: sqlite3.Connection, line: Line) -> None:
 
 
 def set_aside(connection: sqlite3.Connection, doc: DocKey, heir: DocKey, reason: str) -> None:
-    """End a generation: its rows stay, its claims and authors go over to the heir."""
+    """End a generation: its rows stay, its claims and authors go over to the heir.
+
+    The server writes under new ids from here on: a clock that somebody has seen must not come again with other words.
+    """
     connection.execute("UPDATE documents SET current = 0, aside = ? WHERE id = ?", (reason, doc))
     connection.execute(
-        "INSERT INTO claims SELECT ?, client, principal, provisional, composed FROM claims WHERE doc = ?", (heir, doc)
+        "INSERT INTO claims SELECT ?, client, principal, provisional, 0 FROM claims WHERE doc = ?", (heir, doc)
     )
     authorship.hand_on(connection, doc, heir)
 

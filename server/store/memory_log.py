@@ -133,7 +133,7 @@ class MemoryLog:
             old = self._current.get(name)
             heir = self._make(name, old.generation + 1 if old else 1)
             if old is not None:
-                heir.claims = dict(old.claims)
+                heir.claims = {client: claim._replace(composed=False) for client, claim in old.claims.items()}
                 heir.authors = {client: list(rows) for client, rows in old.authors.items()}
                 heir.cuts = dict(old.cuts)
                 old.aside = reason

@@ -6,11 +6,12 @@ Every lookup names the user and answers None for a task that is not theirs as fo
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from typing import Final
 
 from crdt_docs.ids import TaskId, UserId, new_id
 from server.domain.access import Role
-from server.domain.errors import Conflict, NotFound
+from server.domain.errors import Conflict, NotFound, Unavailable
 from server.domain.task import Member, NamedBy, Status, Task
 from server.store.database import Database, Row, Transaction
 
@@ -139,13 +140,19 @@ class Tasks:
         )
 
     async def delete(self, user: UserId, task: TaskId) -> bool:
-        """Remove the task, and by cascade all that hangs on it, if the user owns it. Its documents are the log's."""
+        """Remove the task and its bytes, and by cascade all that hangs on it, if the user owns it.
+
+        Its documents are the log's.
+        """
         rows = await self._database.write(
             "DELETE FROM tasks WHERE id = ?"
             " AND EXISTS (SELECT 1 FROM members m WHERE m.task = tasks.id AND m.user = ? AND m.role = 4) RETURNING id",
             task,
             user,
         )
+        if rows:
+            with suppress(Unavailable):  # it is deleted; what the disk does not let us erase now, is erased later
+                await self._database.erase()
         return bool(rows)
 
     async def members(self, user: UserId, task: TaskId) -> list[Member] | None:

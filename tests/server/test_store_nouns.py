@@ -396,10 +396,23 @@ async def test_no_secret_is_in_the_file(nouns: Nouns, ann: User, task: Task, tmp
     assert not any(secret.encode() in stored for secret in secrets)
 
 
-async def test_deleted_rows_leave_the_write_ahead_log(nouns: Nouns, ann: User, tmp_path: Path) -> None:
+async def test_a_deleted_task_leaves_no_byte_behind(nouns: Nouns, ann: User, tmp_path: Path) -> None:
     marked = await nouns.tasks.create(ann.id, "MARKED-TASK-NAME", 1.0)
     await nouns.tasks.delete(ann.id, marked.id)
-    await nouns.database.shrink()
+    assert b"MARKED-TASK-NAME" not in bytes_in(tmp_path)
+
+
+async def test_what_somebody_reads_while_it_is_deleted_is_erased_afterwards(
+    nouns: Nouns, ann: User, tmp_path: Path
+) -> None:
+    marked = await nouns.tasks.create(ann.id, "MARKED-TASK-NAME", 1.0)
+    reader = sqlite3.connect(tmp_path / "clew.db", isolation_level=None)
+    reader.execute("BEGIN")
+    assert reader.execute("SELECT count(*) FROM tasks WHERE id = ?", (marked.id,)).fetchone() == (1,)
+    assert await nouns.tasks.delete(ann.id, marked.id), "the deletion waits for nobody"
+    assert not await nouns.database.tidy()
+    reader.close()
+    assert await nouns.database.tidy()
     assert b"MARKED-TASK-NAME" not in bytes_in(tmp_path)
 
 
