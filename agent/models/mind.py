@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 
 from agent.mind import Brief, FellBack, Filed, Mind, Named, Narrated, Said, Thought, Unfiled
 from agent.models.engine import Start
 from agent.models.errors import Failed, TooLittleRoom
+from agent.models.joint import Joint
 from agent.models.limits import Limits
 from agent.models.narrative import faithful
 from agent.models.notes import believed, task_name
@@ -40,7 +42,7 @@ class ModelMind:
 
     async def think(self, brief: Brief) -> AsyncGenerator[Thought]:
         """What the clerk files, what the model answers, what it adds; or why not, and the rest of the clerk's."""
-        floor = [thought async for thought in self._clerk.think(brief)]
+        floor = [thought async for thought in self._clerk.think(replace(brief, begun=""))]
         for thought in floor:
             if isinstance(thought, Filed | Unfiled):
                 yield thought
@@ -53,7 +55,7 @@ class ModelMind:
                     yield Said(text)
         except (Failed, TooLittleRoom) as failed:
             yield FellBack(str(failed))
-            for thought in _remaining(floor, said=said):
+            for thought in _remaining(floor, brief.begun, said=said):
                 yield thought
             return
         async with aclosing(self._noted(turn, brief, floor)) as thoughts:
@@ -83,12 +85,15 @@ class ModelMind:
             yield thought
 
 
-def _remaining(floor: Sequence[Thought], *, said: bool) -> Iterator[Thought]:
-    """The clerk's thoughts that were not yielded yet; its answer a paragraph of its own, if something was said."""
-    apart = "\n\n" if said else ""
+def _remaining(floor: Sequence[Thought], begun: str, *, said: bool) -> Iterator[Thought]:
+    """The clerk's thoughts that were not yielded yet. Its answer is a paragraph of its own after what a model said, and
+    goes on where an attempt before this one broke off in it."""
+    answer = "".join(thought.text for thought in floor if isinstance(thought, Said))
+    joint = Joint("" if said else begun)
+    rest = (joint.feed(answer) + joint.end()).lstrip("\n")
+    apart = said or (begun and len(rest) >= len(answer))
+    if rest:
+        yield Said(f"\n\n{answer}" if apart else rest)
     for thought in floor:
-        if isinstance(thought, Said):
-            yield Said(apart + thought.text)
-            apart = ""
-        elif not isinstance(thought, Filed | Unfiled):
+        if not isinstance(thought, Filed | Unfiled | Said):
             yield thought

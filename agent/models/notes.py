@@ -139,51 +139,51 @@ def believed(notes: Notes, brief: Brief, floor: Sequence[Thought]) -> tuple[tupl
     messages = said_by_people(brief)
     ledger = rows(brief.contents)
     known = {plain(entry.text) for entry in ledger}
-    filed = [(p.source, p.quote) for thought in floor if isinstance(thought, Filed) for p in thought.proposals]
-    pointed = [(thought.source, thought.quote) for thought in floor if isinstance(thought, Unfiled)]
-    proposals: list[Proposal] = []
-    unfiled: list[Unfiled] = []
+    filed = [proposal for thought in floor if isinstance(thought, Filed) for proposal in thought.proposals]
+    unfiled = [thought for thought in floor if isinstance(thought, Unfiled)]
+    clerks = len(filed), len(unfiled)
     for entry in notes.entries[:_MOST_ENTRIES]:
         message = messages.get(entry.message) if len(entry.quote) <= _LONGEST else None
         quote = message and (_verbatim(entry.quote, message.text) or _nearest(entry.quote, message.text))
         if not message or not quote or plain(quote) in known or _taken(filed, message.id, quote):
             continue
         exact = plain(quote) == plain(entry.quote)
-        proposal = _proposal(entry, quote, message.id, ledger) if exact else None
+        proposal = _proposal(entry, quote, message.id, ledger, filed) if exact else None
         if proposal:
-            proposals.append(proposal)
-            filed.append((message.id, quote))
-        elif not _taken(pointed, message.id, quote):
+            filed.append(proposal)
+        elif not _taken(unfiled, message.id, quote):
             unfiled.append(Unfiled(quote, message.id))
-            pointed.append((message.id, quote))
-    return tuple(proposals), tuple(unfiled)
+    return tuple(filed[clerks[0] :]), tuple(unfiled[clerks[1] :])
 
 
-def _proposal(entry: Entry, quote: str, source: str, ledger: Sequence[Row]) -> Proposal | None:
-    """The entry in the people's words; None if what the model makes of them cannot be."""
+def _proposal(
+    entry: Entry, quote: str, source: str, ledger: Sequence[Row], filed: Sequence[Proposal]
+) -> Proposal | None:
+    """The entry in the people's words; None if it cannot be what the model takes it for.
+
+    One turn settles a question or replaces a decision once: twice would be a conflict that nobody has.
+    """
+    settled = {id for proposal in filed for id in (*proposal.supersedes, proposal.answers)}
+    about = next((known for known in ledger if known.name == entry.about), None)
+    if about and about.id in settled:
+        return None
     asks = quote.rstrip().endswith(("?", "？"))
-    about = next((r for r in ledger if r.name == entry.about), None)
     match entry.kind:
-        case "constraint" if not asks:
-            return Proposal("constraint", quote, source, quote, severity=entry.severity)
-        case "decision" if not asks:
-            old = (about.id,) if about and about.kind == "decision" and _akin(quote, about.text) else ()
-            return Proposal(
-                "decision",
-                quote,
-                source,
-                quote,
-                topic=" ".join(entry.topic.split())[:_LONGEST_TOPIC] or None,
-                supersedes=old,
-            )
         case "question":
             return Proposal("question", quote, source, quote)
-        case "answer" if not asks and about and about.kind == "question":
-            return Proposal("answer", quote, source, quote, answers=about.id)
-        case "next_step" if not asks:
-            return Proposal("next_step", quote, source, quote)
-        case _:
+        case _ if asks:
             return None
+        case "constraint":
+            return Proposal("constraint", quote, source, quote, severity=entry.severity)
+        case "decision":
+            old = (about.id,) if about and about.kind == "decision" and _akin(quote, about.text) else ()
+            topic = " ".join(entry.topic.split())[:_LONGEST_TOPIC] or None
+            return Proposal("decision", quote, source, quote, topic=topic, supersedes=old)
+        case "answer":
+            open_one = about.id if about and about.kind == "question" else None
+            return Proposal("answer", quote, source, quote, answers=open_one) if open_one else None
+        case "next_step":
+            return Proposal("next_step", quote, source, quote)
 
 
 def task_name(notes: Notes, brief: Brief) -> str | None:
@@ -222,10 +222,7 @@ def _akin(new: str, old: str) -> bool:
 
 def _verbatim(quote: str, text: str) -> str | None:
     """The place in the text that the quote is, but for white space; None for what nobody said in their own name."""
-    words = quote.split()
-    if not plain(quote):
-        return None
-    found = re.search(r"\s+".join(map(re.escape, words)), text)
+    found = re.search(r"\s+".join(map(re.escape, quote.split())), text) if plain(quote) else None
     if found is None:
         return None
     line = text[text.rfind("\n", 0, found.start()) + 1 : found.end()]
@@ -244,11 +241,11 @@ def _nearest(quote: str, text: str) -> str | None:
     return best
 
 
-def _taken(taken: Iterable[tuple[str, str]], source: str, quote: str) -> bool:
+def _taken(taken: Iterable[Proposal | Unfiled], source: str, quote: str) -> bool:
     """Whether words of this message were taken that this quote contains, is part of, or for the most part shares."""
     ours = _pieces(quote)
-    for where, other in taken:
-        theirs = _pieces(other)
-        if where == source and len(ours & theirs) >= _OVERLAP * min(len(ours), len(theirs)):
-            return True
-    return False
+    return any(
+        one.source == source and len(ours & theirs) >= _OVERLAP * min(len(ours), len(theirs))
+        for one in taken
+        for theirs in (_pieces(one.quote),)
+    )

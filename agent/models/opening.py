@@ -51,7 +51,8 @@ def open_mind(
     environ = os.environ if environ is None else environ
     if not colon or not name.strip() or provider not in (*_ADDRESSES, "local"):
         raise UnknownModel(_FORMS)
-    _need("pydantic_ai", "models")
+    for module in ("pydantic_ai", "anthropic" if provider == "anthropic" else "openai"):
+        _need(module, "models")
     if provider == "local":
         path = _gguf(name)
         _need("xllamacpp", "local")

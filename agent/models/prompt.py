@@ -36,7 +36,9 @@ _RESERVE: Final = 0.9
 _ASKED_SHARE: Final = 0.4
 _LEDGER_SHARE: Final = 0.25
 _DOCUMENTS_SHARE: Final = 0.4
-_LEAST_DOCUMENT: Final = 60
+_LEAST: Final = 60
+"""Tokens below which a piece of material is not worth its tags."""
+_TOO_MUCH: Final = "What must hold and what was asked is more than the model can read at once."
 _BETWEEN: Final = "\n\n"
 
 
@@ -59,11 +61,13 @@ def assemble(brief: Brief, room: int) -> Prompt:
     ledger = rows(brief.contents)
     asked = _asked(brief, ledger, int(usable * _ASKED_SHARE))
     usable -= estimate(asked)
+    if usable < _LEAST:
+        raise TooLittleRoom(_TOO_MUCH)
     pinned = _pinned(brief, ledger, usable)
     usable -= estimate(pinned)
 
     texts = [write_markdown(document.body) for document in brief.contents.documents]
-    wanted = sum(estimate(text) + _LEAST_DOCUMENT for text in texts)
+    wanted = sum(estimate(text) + _LEAST for text in texts)
     conversation = _conversation(brief.before, usable - min(wanted, int(usable * _DOCUMENTS_SHARE)))
     documents = _documents(brief.contents.documents, texts, usable - estimate(conversation))
     parts = (pinned, documents, conversation, asked)
@@ -74,17 +78,17 @@ def _pinned(brief: Brief, ledger: Sequence[Row], usable: int) -> str:
     """The ledger. Critical rows always; the rest as far as its share goes."""
     head = row("task", brief.task_name, goal=str(brief.contents.meta.get("goal") or ""))
     lines = [opening("ledger"), head]
-    room = usable - sum(map(estimate, lines)) - _LEAST_DOCUMENT
+    room = usable - sum(map(estimate, lines)) - _LEAST
     critical = sum(estimate(entry.line) + 1 for entry in ledger if entry.critical)
     if critical > room:
-        raise TooLittleRoom("The task's critical constraints are more than the model can read at once.")
+        raise TooLittleRoom(_TOO_MUCH)
     left = max(int(usable * _LEDGER_SHARE), critical)
     kept: list[Row] = []
     for entry in ledger:
-        left -= estimate(entry.line) + 1
-        if left < 0 and not entry.critical:
-            break
-        kept.append(entry)
+        size = estimate(entry.line) + 1
+        if size <= left or entry.critical:
+            left -= size
+            kept.append(entry)
     lines += [entry.line for entry in kept]
     if len(kept) < len(ledger):
         lines.append(f"[{len(ledger) - len(kept)} rows are left out here; look_up finds them by their words]")
@@ -97,7 +101,7 @@ def _asked(brief: Brief, ledger: Sequence[Row], room: int) -> str:
     step = [entry.line for entry in ledger if entry.kind == "next_step"][-1:]
     lines = ["\n".join(["These must hold, whatever is asked:", *critical])] if critical else []
     lines += step
-    each = max(room // max(len(brief.asked), 1), _LEAST_DOCUMENT)
+    each = max(room // max(len(brief.asked), 1), _LEAST)
     said = [_message(message, each) for message in brief.asked]
     lines.append("\n".join([opening("asked", now=_moment(brief.now)), *said, closing("asked")]))
     return _BETWEEN.join(lines)
@@ -106,8 +110,8 @@ def _asked(brief: Brief, ledger: Sequence[Row], room: int) -> str:
 def _conversation(before: Sequence[Message], room: int) -> str:
     """The latest messages that fit, in order."""
     frame = opening("conversation"), closing("conversation")
-    left = room - sum(map(estimate, frame)) - _LEAST_DOCUMENT
-    each = max(left // 4, _LEAST_DOCUMENT)
+    left = room - sum(map(estimate, frame)) - _LEAST
+    each = max(left // 4, _LEAST)
     kept: list[str] = []
     for message in reversed(before):
         line = _message(message, each)
@@ -134,11 +138,11 @@ def _moment(at: int) -> str:
 def _documents(documents: Sequence[Document], texts: Sequence[str], room: int) -> str:
     """Each document, cut so that all get an equal part of the room; what the short ones leave goes to the long."""
     shown: dict[str, str] = {}
-    left, last = room - _LEAST_DOCUMENT, len(documents)
+    left, last = room - _LEAST, len(documents)
     by_size = sorted(zip(documents, texts, strict=True), key=lambda pair: len(pair[1]))
     for place, (document, text) in enumerate(by_size):
         share = left // (last - place)
-        if share < _LEAST_DOCUMENT:
+        if share < _LEAST:
             break
         title = document.title or "Untitled"
         shown[document.id] = fenced("document", cut(text, share - estimate(title) - 20), title=title)

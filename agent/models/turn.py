@@ -150,10 +150,6 @@ def _filled_in(response: ModelResponse) -> str:
 
 
 def astray(said: str) -> bool:
-    """Whether the end of an answer only repeats itself, or the tags of the prompt; small models come to that."""
-    if "<clew:" in said[-_LOOKED_AT // 4 :]:
-        return True
-    end = said[-_LOOKED_AT:]
-    if len(end) < _LOOKED_AT:
-        return False
-    return any(end[size:] == end[:-size] for size in range(2, _LONGEST_LOOP)) and len(set(end)) > 1
+    """Whether the end of an answer repeats itself and nothing else, or the prompt's tags; small models come to that."""
+    loops = any(said[size:] == said[:-size] for size in range(2, _LONGEST_LOOP))
+    return "<clew:" in said or (loops and len(said) >= _LOOKED_AT and len(set(said)) > 1)

@@ -22,7 +22,7 @@ from agent.models.turn import Turn, asking, parameters
 MODEL = Path(__file__).resolve().parents[2] / ".stamps" / "smollm2.gguf"
 FILED = Filed((Proposal("constraint", "No calls.", "m1", "No calls."),))
 CLERK = (FILED, Said("The clerk's answer."))
-LIMITS = Limits(answer_tokens=400)
+LIMITS = Limits(first_token=100, between_tokens=60, answer_tokens=400)
 BARE = working_set(constraints=[], decisions=[], questions=[], slots=[], documents=[])
 
 pytestmark = pytest.mark.skipif(
@@ -93,7 +93,7 @@ async def test_stopping_ends_its_work_at_once(local: LocalModel) -> None:
 
 
 async def test_a_crash_costs_one_turn() -> None:
-    limits = Limits(answer_tokens=24, retries=0)
+    limits = Limits(first_token=100, between_tokens=60, answer_tokens=24, retries=0)
     async with LocalModel(MODEL, limits) as model:
         mind = ModelMind("local:test", model.engine, Murmur(CLERK), limits, ())
         thoughts, killed = [], None

@@ -170,3 +170,17 @@ def test_what_is_too_long_is_left_out_and_spoils_nothing() -> None:
     (proposal,) = filed(entry(long), kept, about=about)
     assert proposal.topic is not None and len(proposal.topic) == 60
     assert len(filed(*[kept] * 20)) == 1
+
+
+def test_a_decision_is_replaced_and_a_question_answered_once_a_turn() -> None:
+    said = "The notice period becomes ninety days. No, the notice period becomes eighty days."
+    said += " Cobalt says yes. They agreed."
+    clerk = Proposal("answer", "Cobalt says yes.", "m1", "Cobalt says yes.", answers="q1")
+    entries = (
+        entry("The notice period becomes ninety days.", about="D2"),
+        entry("the notice period becomes eighty days.", about="D2"),
+        entry("They agreed.", "answer", about="Q1"),
+    )
+    proposals, unfiled = believed(notes(*entries), brief(said), (Filed((clerk,)),))
+    assert [proposal.supersedes for proposal in proposals] == [("e2",)]
+    assert [words.quote for words in unfiled] == ["They agreed."]

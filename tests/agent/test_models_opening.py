@@ -54,6 +54,8 @@ def test_a_part_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch, 
     find = importlib.util.find_spec
     for module, spec, extra in (
         ("pydantic_ai", "ollama:qwen3", "clew[models]"),
+        ("openai", "ollama:qwen3", "clew[models]"),
+        ("anthropic", "anthropic:claude-haiku-5-5", "clew[models]"),
         ("xllamacpp", f"local:{tmp_path / 'm.gguf'}", "clew[local]"),
     ):
         monkeypatch.setattr(importlib.util, "find_spec", lambda name, gone=module: None if name == gone else find(name))

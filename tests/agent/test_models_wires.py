@@ -233,6 +233,21 @@ async def test_an_answer_begun_by_an_earlier_attempt_is_gone_on_with(served: Ser
 
 
 @pytest.mark.parametrize(
+    ("begun", "rest"),
+    [
+        ("", "The clerk's answer."),
+        ("A model began ", "\n\nThe clerk's answer."),
+        ("The clerk's ", "answer."),
+        ("A model began\n\nThe clerk's ans", "wer."),
+        ("The clerk's answer.", ""),
+    ],
+)
+async def test_the_clerk_says_what_of_its_answer_was_not_said(served: Served, begun: str, rest: str) -> None:
+    thoughts = await served.think(Error(401), about=brief("And?", begun=begun))
+    assert spoken(thoughts) == rest
+
+
+@pytest.mark.parametrize(
     ("ends", "why"),
     [("length", "The model's answer was longer than it may be."), ("refusal", "The model declined to answer.")],
 )
@@ -303,7 +318,7 @@ async def test_a_model_is_not_asked_for_ever(served: Served) -> None:
 
 async def test_constraints_that_do_not_fit_leave_the_turn_to_the_clerk(served: Served) -> None:
     thoughts = await served.think(limits=replace(QUICK, context_tokens=450))
-    assert fell_back(thoughts) == ["The task's critical constraints are more than the model can read at once."]
+    assert fell_back(thoughts) == ["What must hold and what was asked is more than the model can read at once."]
     assert served.wire.requests == []
 
 

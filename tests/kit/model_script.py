@@ -24,8 +24,8 @@ KEY = "sk-clew-test-4f1b9c"
 
 @dataclass(frozen=True)
 class Answer:
-    """Text in pieces. After so many of them the connection drops (``cut_after``), comes no JSON (``garble_after``) or an
-    error (``fail_after``), or comes nothing any more (``stall_after``)."""
+    """Text in pieces. After so many of them the connection drops (``cut_after``), comes no JSON (``garble_after``) or
+    an error (``fail_after``), or comes nothing any more (``stall_after``)."""
 
     pieces: tuple[str, ...]
     ends: Literal["stop", "length", "refusal"] = "stop"
