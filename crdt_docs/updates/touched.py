@@ -105,15 +105,16 @@ class Homes:
         above = self._above(home.parent)
         if home.key is None or above is None or len(above) not in (1, 3):
             return False
-        seen = {place}
-        while (origin := self.whole.structs[place[0]][place[1]].origin) is not None:
-            if origin[1] < since.get(origin[0], 0):
-                return False
-            place = (origin[0], self.whole.index(origin))
-            if place in seen:
-                return False
+        seen: set[Place] = set()
+        while place not in seen:
             seen.add(place)
-        return True
+            struct = self.whole.structs[place[0]][place[1]]
+            if struct.clock < since.get(place[0], 0):
+                return False
+            if struct.origin is None:
+                return True
+            place = (struct.origin[0], self.whole.index(struct.origin))
+        return False
 
     def _above(self, parent: str | Id) -> tuple[str, ...] | None:
         """The root and the keys down to a type."""
