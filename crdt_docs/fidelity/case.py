@@ -10,7 +10,7 @@ from typing import Final
 from .items import Row, Telling, own_words, rows, tell
 from .ledger import Code, Finding, LedgerItem
 from .reading import SUMMARY_LIMIT, Passage, Reading, read
-from .source import read_source
+from .source import Source
 from .words import is_cjk, tokens
 
 STANDING: Final = frozenset({"active", "open", "answered"})
@@ -56,7 +56,7 @@ class Case:
 
     def __init__(self, summary: Reading, ledger: tuple[LedgerItem, ...], source: str) -> None:
         self.summary = summary
-        self.source = read_source(source)
+        self.source = Source(source)
         self.rows = rows(ledger, self.source.names)
         self.standing = [row for row in self.rows if row.item.status in STANDING]
         self.lapsed = [row for row in self.rows if row.item.status in LAPSED]
@@ -105,5 +105,5 @@ class Case:
 
     def row_of(self, passage: Passage) -> Row | None:
         """The standing row that the passage is most like, if it is like any."""
-        best = max(self.standing, key=lambda row: row.likeness(passage.roots), default=None)
-        return best if best is not None and best.likeness(passage.roots) >= 0.3 else None
+        best = max(self.standing, key=lambda row: row.likeness(passage), default=None)
+        return best if best is not None and best.likeness(passage) >= 0.3 else None

@@ -13,7 +13,7 @@ from .lexicon import COMMON
 from .names import Name, alike, roles
 from .reading import Passage
 from .values import Value
-from .words import is_cjk, segments
+from .words import is_cjk
 
 _COUNTED: Final = re.compile(
     r"\s?(?:\w+ ){0,2}?(?:(?:open |unresolved )?questions?|decisions?|constraints?|rules?|items?|points?|things?"
@@ -87,7 +87,7 @@ def _rival(case: Case, passage: Passage, value: Value) -> Row | None:
 def _elsewhere(case: Case, passage: Passage, value: Value) -> Iterator[Fault]:
     """A value that only the source has, told where a row states another."""
     rival = _rival(case, passage, value)
-    if rival is None or rival.likeness(passage.roots) < 0.4 or is_past(passage.text, value.start, value.end):
+    if rival is None or rival.likeness(passage) < 0.4 or is_past(passage.text, value.start, value.end):
         return
     if not any(rival.has(told) for told in passage.values):
         said = passage.text[value.start : value.end]
@@ -117,7 +117,7 @@ def _name(case: Case, passage: Passage, name: Name) -> Iterator[Fault]:
     said = passage.text[name.start : name.end]
     forgotten = [row for row in case.forgotten if any(alike(name, own) for own in row.reading.names)]
     held = any(alike(name, own) for row in [*case.standing, *case.lapsed] for own in row.reading.names)
-    if forgotten and not held and (unknown or forgotten[0].likeness(passage.roots) >= 0.3):
+    if forgotten and not held and (unknown or forgotten[0].likeness(passage) >= 0.3):
         yield fault("leaked", "a name that was to be forgotten is told", forgotten[0].item.id)
     elif unknown:
         yield fault("unsupported", f"“{said}” was never named")
@@ -146,11 +146,11 @@ def _patched(case: Case, name: Name) -> bool:
 def _misnamed(case: Case, passage: Passage, name: Name) -> Iterator[Fault]:
     """A name where the row that the passage tells has another in its place."""
     row = case.row_of(passage)
-    if row is None or not row.names or row.names_one(name) or row.likeness(passage.roots) < 0.5:
+    if row is None or not row.names or row.names_one(name) or row.likeness(passage) < 0.5:
         return
     if any(row.names_one(other) for other in passage.names):
         return
-    others = [other for other in case.standing if other.names_one(name) and other.likeness(passage.roots) >= 0.5]
+    others = [other for other in case.standing if other.names_one(name) and other.likeness(passage) >= 0.5]
     if not others and not any(own.text in passage.text.lower() for own in row.names):
         said = passage.text[name.start : name.end]
         yield fault("unsupported", f"“{said}” stands where the ledger names {row.names[0].text}", row.item.id)
@@ -173,8 +173,3 @@ def _sentence(case: Case, passage: Passage) -> Iterator[Fault]:
     known = [root for root in matter if root in case.known_roots or (len(root) >= 5 and root[:5] in families)]
     if len(matter) >= (6 if is_cjk(passage.text) else 3) and len(known) / len(matter) < _KNOWN_SHARE:
         yield fault("unsupported", f"nobody said “{passage.text[:60]}”", blocks=False)
-
-
-def segment(text: str, at: int) -> str:
-    """The segment of a sentence that a place is in."""
-    return next((text[start:end] for start, end in segments(text) if start <= at < end), text)

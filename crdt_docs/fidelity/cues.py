@@ -146,6 +146,8 @@ def is_weak(text: str) -> bool:
 
 def denied(text: str) -> list[tuple[int, int]]:
     """The stretches of a sentence that are denied: from a denial to its segment's end, or all of the segment."""
+    if not _DENIAL.search(text) and not _DENIED_WHOLE.search(text):
+        return []
     spans: list[tuple[int, int]] = []
     harmless = [match.span() for match in _NOT_DENIAL.finditer(text)]
     for start, end in segments(text):

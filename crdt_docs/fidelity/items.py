@@ -9,7 +9,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
@@ -48,6 +48,8 @@ class Row:
     weights: Mapping[str, float]
     topic: frozenset[str]
     names: tuple[Name, ...]
+    _likenesses: dict[int, float] = field(default_factory=dict, repr=False, compare=False)
+    """By the passage; both live as long as the case does."""
 
     @cached_property
     def values(self) -> tuple[Value, ...]:
@@ -72,9 +74,12 @@ class Row:
         """Whether the row names the one, in full or in part."""
         return any(alike(name, own) for own in self.names)
 
-    def likeness(self, roots: frozenset[str]) -> float:
-        """The share of the row's words among the roots."""
-        return recall(self.weights, roots)
+    def likeness(self, passage: Passage) -> float:
+        """The share of the row's words in the passage."""
+        known = self._likenesses.get(id(passage))
+        if known is None:
+            known = self._likenesses[id(passage)] = recall(self.weights, passage.roots, passage.families)
+        return known
 
     @cached_property
     def matter(self) -> Mapping[str, float]:

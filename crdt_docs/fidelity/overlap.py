@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from .words import normalise, root, sentences, words
@@ -67,23 +67,28 @@ def _weight(root: str) -> float:
 
 
 def _likeness(point: Sequence[str], line: Sequence[str], weights: Mapping[str, float]) -> float:
-    single = recall(weights, frozenset(line))
+    single = recall(weights, set(line))
     pairs = set(zip(point, point[1:], strict=False))
     if not pairs:
         return single
     return (1 - _ORDER) * single + _ORDER * len(pairs & set(zip(line, line[1:], strict=False))) / len(pairs)
 
 
-def recall(weights: Mapping[str, float], held: frozenset[str]) -> float:
+def recall(weights: Mapping[str, float], held: Collection[str], families: Collection[str] | None = None) -> float:
     """The weighed share of the words that are held; a word of the same family counts in part."""
     total = sum(weights.values())
     if not total:
         return 0.0
-    families = {key[:5] for key in held if len(key) >= 5}
+    kin = kindred(held) if families is None else families
     got = 0.0
     for key, weight in weights.items():
         if key in held:
             got += weight
-        elif len(key) >= 5 and key[:5] in families:
+        elif key[:5] in kin and len(key) >= 5:
             got += _KIN * weight
     return got / total
+
+
+def kindred(roots: Collection[str]) -> frozenset[str]:
+    """What the words of one family have in common: their first five letters."""
+    return frozenset([key[:5] for key in roots if len(key) >= 5])

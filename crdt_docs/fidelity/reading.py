@@ -1,18 +1,20 @@
-"""A text as the scorer reads it: passages with their words, values and names. Pure, and remembered between calls.
+"""A text as the scorer reads it: passages with their words, values and names.
 
-Must never read past the bound it is given.
+Must never read past the bound it is given, nor remember a text after the call: it may have to be forgotten.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Final
 
-from .cues import denied
+from .acts import State, acts
+from .cues import denied, stances
 from .names import Name, names
+from .overlap import kindred
 from .values import Value, values
-from .words import Sentence, Word, normalise, sentences, tokens, words
+from .words import Sentence, Word, normalise, segments, sentences, tokens, words
 
 SUMMARY_LIMIT: Final = 8_000
 """Characters of a summary that are read; a longer one is not checked at all."""
@@ -41,6 +43,30 @@ class Passage:
     def text(self) -> str:
         """The sentence itself."""
         return self.sentence.text
+
+    @cached_property
+    def families(self) -> frozenset[str]:
+        """The families of its words."""
+        return kindred(self.roots)
+
+    @cached_property
+    def acts(self) -> tuple[tuple[str, State], ...]:
+        """The acts that it tells as done, or as still to be done."""
+        return tuple(acts(self.text))
+
+    @cached_property
+    def stances(self) -> dict[str, set[bool]]:
+        """Which side of a pair of opposites it takes."""
+        return stances(self.text)
+
+    @cached_property
+    def segments(self) -> list[tuple[int, int]]:
+        """Its stretches between commas and the like."""
+        return segments(self.text)
+
+    def segment(self, at: int) -> str:
+        """The segment that a place is in."""
+        return next((self.text[start:end] for start, end in self.segments if start <= at < end), self.text)
 
     @cached_property
     def lower_words(self) -> frozenset[str]:
@@ -77,7 +103,6 @@ def read(text: str, limit: int) -> Reading:
     )
 
 
-@lru_cache(maxsize=1024)
 def read_item(text: str) -> Reading:
     """The words of a row of the ledger, or of its topic."""
     return read(text, ITEM_LIMIT)
@@ -88,7 +113,7 @@ def _passage(sentence: Sentence) -> Passage:
     found_values = values(text)
     inside = [(value.start, value.end) for value in found_values]
     found = tuple(word for word in words(text) if not any(start <= word.start < end for start, end in inside))
-    spans = denied(text)
+    spans = denied(text) if found else []
     turned = {word.stem for word in found if word.denied != any(start <= word.start < end for start, end in spans)}
     return Passage(
         sentence,

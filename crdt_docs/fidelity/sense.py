@@ -6,16 +6,15 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from .acts import acts, finished, mentions
+from .acts import finished, mentions
 from .bounds import bound
 from .case import Case, Fault, fault
-from .claims import segment
-from .cues import is_weak, stances
+from .cues import is_weak
 from .items import FRAMED, FRAMING_ROOTS, Row, belongs
 from .names import Name
 from .reading import Passage
 from .values import same
-from .words import is_cjk, segments
+from .words import is_cjk
 
 _LIKE: Final = 0.5
 _GRANTED: Final = frozenset({"agree", "confirm", "accept", "complete"})
@@ -32,11 +31,11 @@ def turned(case: Case) -> Iterator[Fault]:
 
 
 def _tells(case: Case, row: Row, passage: Passage) -> bool:
-    likeness = row.likeness(passage.roots)
+    likeness = row.likeness(passage)
     stated = any(same(told, value) for told in passage.values for value in row.values)
     if likeness < _LIKE * (0.7 if is_cjk(passage.text) else 1) and not (stated and likeness >= 0.25):
         return False
-    return all(likeness + 0.1 >= other.likeness(passage.roots) or other is row for other in case.standing)
+    return all(likeness + 0.1 >= other.likeness(passage) or other is row for other in case.standing)
 
 
 def _sense(case: Case, row: Row, passage: Passage) -> Iterator[Fault]:
@@ -80,8 +79,11 @@ def _denials(passage: Passage) -> list[set[str]]:
 
 def _is_opposite(case: Case, row: Row, passage: Passage) -> bool:
     """Whether it takes the other side, denies the row's value, or has before what comes after."""
-    own = stances(row.reading.text)
-    told = stances(passage.text)
+    own: dict[str, set[bool]] = {}
+    for one in row.reading.passages:
+        for axis, sides in one.stances.items():
+            own.setdefault(axis, set()).update(sides)
+    told = passage.stances
     if any(sides and own[axis] and not sides & own[axis] for axis, sides in told.items() if axis in own):
         return True
     for value in passage.values:
@@ -129,15 +131,15 @@ def _is_unbound(case: Case, row: Row, passage: Passage) -> bool:
 def _is_weakened(case: Case, row: Row, passage: Passage) -> bool:
     if is_weak(row.reading.text) or not is_weak(passage.text):
         return False
-    if all(other is row or other.likeness(passage.roots) < 0.3 for other in case.standing):
-        return any(is_weak(passage.text[start:end]) for start, end in segments(passage.text))
+    if all(other is row or other.likeness(passage) < 0.3 for other in case.standing):
+        return any(is_weak(passage.text[start:end]) for start, end in passage.segments)
     places = [word.start for word in passage.words if word.stem in row.weights]
-    return any(is_weak(segment(passage.text, at)) for at in places)
+    return any(is_weak(passage.segment(at)) for at in places)
 
 
 def _states(row: Row, passage: Passage) -> Iterator[Fault]:
-    own = [act for p in row.reading.passages for act in acts(p.text)]
-    told = list(acts(passage.text))
+    own = [act for p in row.reading.passages for act in p.acts]
+    told = passage.acts
     for act, state in dict.fromkeys(own):
         others = {how for what, how in told if what == act}
         if len(others) != 1 or state in others or ({how for what, how in own if what == act} != {state}):
@@ -152,7 +154,7 @@ def _states(row: Row, passage: Passage) -> Iterator[Fault]:
 
 def _already(row: Row, passage: Passage) -> Iterator[Fault]:
     """A next step whose act is given in the bare form: it is to be done, whoever tells it as done."""
-    done = {act for act, state in acts(passage.text) if state == "done"}
+    done = {act for act, state in passage.acts if state == "done"}
     for act in done & mentions(row.reading.text):
         yield fault("asserted", f"{act}: told as done, and it is still to be done", row.item.id)
     for act, surface in finished(passage.text):
@@ -211,7 +213,7 @@ def _acts_without_ground(case: Case) -> Iterator[Fault]:
     """An act told as done that is spoken of nowhere, or in a sentence that half of is spoken of nowhere."""
     known = {act for row in case.rows for act in mentions(row.reading.text)}
     for passage in case.bare.passages:
-        for act, state in acts(passage.text):
+        for act, state in passage.acts:
             strange = passage.roots - case.known_roots
             if (
                 state == "done"

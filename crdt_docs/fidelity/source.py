@@ -6,7 +6,7 @@ Must never be read as a ledger: who said a thing here, and whether it still hold
 from __future__ import annotations
 
 import re
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Final
 
 from .acts import mentions
@@ -75,9 +75,3 @@ class Source:
         """Whether it has a part of the name together with another capital word."""
         parts = "|".join(re.escape(part.capitalize()) for part in name.parts)
         return re.search(rf"[A-Z]\w+ (?:{parts})\b|\b(?:{parts}) [A-Z]\w+", self.text) is not None
-
-
-@lru_cache(maxsize=4)
-def read_source(text: str) -> Source:
-    """The source; the last few are remembered."""
-    return Source(text)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from .case import Case, Fault, fault
-from .claims import segment
 from .cues import is_open, is_past, is_undecided, settles
 from .items import Row
 from .overlap import recall
@@ -44,9 +43,9 @@ def _own_words(case: Case, row: Row) -> dict[str, float]:
 
 
 def _tells(case: Case, row: Row, own: dict[str, float], passage: Passage) -> bool:
-    if recall(own, passage.roots) < _OWN or row.likeness(passage.roots) < _LIKE:
+    if recall(own, passage.roots, passage.families) < _OWN or row.likeness(passage) < _LIKE:
         return False
-    if len(own) == 1 and len(row.weights) > 2 and row.likeness(passage.roots) < _OWN:
+    if len(own) == 1 and len(row.weights) > 2 and row.likeness(passage) < _OWN:
         return False
     return True
 
@@ -84,16 +83,14 @@ def _question(case: Case, row: Row) -> Iterator[Fault]:
 
 def _is_about(case: Case, row: Row, passage: Passage) -> bool:
     """Whether the passage is about the row, and more than about any other; its values count as words do."""
-    if row.likeness(passage.roots) < _LIKE and not (
-        row.values and _states(row, passage) and row.likeness(passage.roots) > 0.15
-    ):
+    if row.likeness(passage) < _LIKE and not (row.values and _states(row, passage) and row.likeness(passage) > 0.15):
         return False
     rank = _rank(row, passage)
     return all(rank >= _rank(other, passage) for other in case.standing if other is not row)
 
 
 def _rank(row: Row, passage: Passage) -> float:
-    return row.likeness(passage.roots) + (0.3 if row.values and _states(row, passage) else 0.0)
+    return row.likeness(passage) + (0.3 if row.values and _states(row, passage) else 0.0)
 
 
 def _states(row: Row, passage: Passage) -> bool:
@@ -113,14 +110,14 @@ def _is_clause(row: Row, part: str, passage: Passage) -> bool:
     """Whether the segment says most of what the passage says of the row, and so stands alone."""
     at = passage.text.find(part)
     inside = {word.stem for word in passage.words if at <= word.start < at + len(part)}
-    return row.likeness(frozenset(inside)) >= _LIKE
+    return recall(row.weights, inside) >= _LIKE
 
 
 def _fullest(row: Row, passage: Passage) -> str:
     """The segment of the passage that holds most of the row."""
     weights: dict[str, float] = {}
     for word in passage.words:
-        part = segment(passage.text, word.start)
+        part = passage.segment(word.start)
         weights[part] = weights.get(part, 0.0) + row.weights.get(word.stem, 0.0)
     return max(weights, key=lambda part: weights[part], default=passage.text)
 
@@ -146,6 +143,6 @@ def _settled(case: Case, row: Row) -> Iterator[Fault]:
 
 def _is_near(question: Row, row: Row, passage: Passage) -> bool:
     """Whether the passage may as well be about the question."""
-    return _states(question, passage) or recall(question.matter, passage.roots) >= 0.6 * recall(
-        row.matter, passage.roots
+    return _states(question, passage) or recall(question.matter, passage.roots, passage.families) >= 0.6 * recall(
+        row.matter, passage.roots, passage.families
     )

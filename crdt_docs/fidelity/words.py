@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from .lexicon import FUNCTION, OPPOSITE, SAME
@@ -53,6 +54,7 @@ _SUFFIXES: Final = (
 )  # fmt: skip
 
 
+@lru_cache(maxsize=8192)
 def stem(word: str) -> str:
     """A rough stem of a lower case Latin word, in the form that the lexicon's groups have."""
     for suffix, instead in _SUFFIXES:
