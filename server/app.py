@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -18,7 +18,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, WebSocketRoute
 
-from crdt_docs.ids import DocName, Part, TaskId, UserId
+from crdt_docs.ids import Part, TaskId, UserId
 from crdt_docs.updates.parse import Parsed
 from server.config import Config
 from server.control.backing_up import BackingUp
@@ -46,16 +46,15 @@ from server.http.resumptions import Resumptions, Sources
 from server.rooms import lanes
 from server.rooms.authors import Authors
 from server.rooms.compacting import Compacted
-from server.rooms.hearing import KeySet
 from server.rooms.lanes import ThreadLane
 from server.rooms.limits import Limits
 from server.rooms.looking import Looking
 from server.rooms.registry import Rooms
 from server.rooms.shapes import FINISH, SHAPES
+from server.rooms.touches import Touches
 from server.store.folder import hold
 from server.store.log import SqliteLog
 from server.store.nouns import Nouns, open_nouns
-from server.store.tasks import Tasks
 from server.sync.endpoint import SyncEndpoint
 from server.sync.entry import Entry
 from server.sync.hocuspocus import HocuspocusEndpoint
@@ -137,26 +136,6 @@ class Everywhere:
         """Remove the task's documents from the log for good."""
         for place in self._places:
             await place.delete(task)
-
-
-class Touches:
-    """When tasks were last edited, gathered and written once a second, since every keystroke says so."""
-
-    def __init__(self, tasks: Tasks, clock: Clock) -> None:
-        self._tasks = tasks
-        self._clock = clock
-        self._touched: set[TaskId] = set()
-
-    def __call__(self, name: DocName, seq: int, edited: bool, keys: Sequence[KeySet]) -> None:
-        """A document changed."""
-        if edited:
-            self._touched.add(name.task)
-
-    async def flush(self) -> None:
-        """Write what was gathered."""
-        touched, self._touched = self._touched, set()
-        if touched:
-            await self._tasks.touch(touched, self._clock.now())
 
 
 @asynccontextmanager
