@@ -1,14 +1,13 @@
-"""``clew verify``: proves of every document that the log is whole (I1 to I3), beside a living server or without one.
+"""``clew verify``: proves of every document that the log is whole (I1 to I4), beside a living server or without one.
 
-Reads only. A line a document on standard output; exit code 1 if anything is damaged.
+Reads only. A line a document and a line a finding on standard output; exit code 1 if there is a finding.
 """
 
 from __future__ import annotations
 
 import argparse
-import sqlite3
+import time
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,9 @@ from server.cli.flags import Commands, command, settings, with_folder, with_json
 from server.domain.errors import NotFound
 from server.domain.log import CorruptLog
 from server.rooms.soundness import check
-from server.store.examine import Examined, check_file, examine
-from server.store.log_file import LOG, open_for_reading
+from server.store.examine import Examined, check_file, examine, known_tasks, strays
+from server.store.log_file import LOG
+from server.store.manifest import MANIFEST, differing, load
 from server.store.nouns import DATABASE
 
 
@@ -32,47 +32,80 @@ def add(commands: Commands) -> None:
 
 def run(asked: argparse.Namespace) -> int:
     """Check everything, and say what was found."""
+    began = time.monotonic()
     folder = settings(asked).config.data
     if not (folder / LOG).exists():
         raise NotFound(f"{folder} holds no log; is it a data folder?")
-    files = {name: check_file(folder / name) for name in (DATABASE, LOG) if (folder / name).exists()}
-    documents = []
-    for line in _documents(folder, known_tasks(folder / DATABASE)):
+    files = _files(folder)
+    tasks, documents = known_tasks(folder / DATABASE), []
+    for line in _documents(folder, tasks):
         documents.append(line)
         if not asked.json:
             print(_worded(line), flush=True)
-    damaged = sum(bool(line["damage"]) for line in documents) + sum(bool(found) for found in files.values())
+    missing = _without_document(folder, tasks, documents)
+    found = sum(len(line["damage"]) for line in documents) + sum(map(len, files.values())) + len(missing)
+    seconds = time.monotonic() - began
     if asked.json:
-        print_json({"files": files, "documents": documents, "sound": not damaged})
+        told = {"files": files, "documents": documents, "without_document": missing, "seconds": seconds}
+        print_json({**told, "sound": not found})
     else:
-        for name, found in files.items():
-            print("\n".join(f"DAMAGED  {name}: {what}" for what in found) or f"ok       {name}")
-        print(f"{len(documents)} documents, {'all is sound' if not damaged else 'something is DAMAGED'}.")
-    return 1 if damaged else 0
+        for name, damage in files.items():
+            print("\n".join(f"DAMAGED  {name}: {what}" for what in damage) or f"ok       {name}")
+        for task in missing:
+            print(f"DAMAGED  {task}: this task has no document")
+        outcome = "all is sound" if not found else f"something is DAMAGED: {found} findings"
+        print(f"{len(documents)} documents in {seconds:.1f} seconds, {outcome}.")
+    return 1 if found else 0
+
+
+def _files(folder: Path) -> dict[str, list[str]]:
+    files = {name: check_file(folder / name) for name in (DATABASE, LOG) if (folder / name).exists()}
+    try:
+        files[LOG] += strays(folder / LOG)
+    except CorruptLog:
+        pass  # the documents will say so
+    if (folder / MANIFEST).exists():
+        manifest = load((folder / MANIFEST).read_bytes())
+        files[MANIFEST] = differing(lambda name: (folder / name).open("rb"), manifest)
+    return files
 
 
 def _documents(folder: Path, tasks: frozenset[str] | None) -> Iterator[dict[str, Any]]:
     try:
         for found in examine(folder / LOG):
-            yield _line(found, tasks)
+            yield _line(folder, found, tasks)
     except CorruptLog as error:
-        yield {"document": LOG, "damage": [error.why]}
+        yield {"document": LOG, "seq": 0, "damage": [error.why]}
 
 
-def _line(found: Examined, tasks: frozenset[str] | None) -> dict[str, Any]:
+def _line(folder: Path, found: Examined, tasks: frozenset[str] | None) -> dict[str, Any]:
     covered = found.snapshot.seq if found.snapshot else 0
+    orphan = tasks is not None and found.name.task not in tasks
+    if orphan:  # begun since, perhaps
+        orphan = found.name.task not in (known_tasks(folder / DATABASE) or ())
     return {
         "document": str(found.name),
         "generation": found.generation,
         "seq": found.head,
         "snapshot": covered,
         "bytes": len(found.snapshot.update if found.snapshot else b"")
-        + sum(len(update) for _, update in found.updates),
+        + sum(len(stored.update) for stored in found.updates),
         "set_aside": found.asides,
         "quarantined": found.quarantined,
-        "orphan": tasks is not None and found.name.task not in tasks,
-        "damage": check(found),
+        "orphan": orphan,
+        "damage": [*check(found), *(["its task is gone"] if orphan else [])],
     }
+
+
+def _without_document(folder: Path, tasks: frozenset[str] | None, documents: list[dict[str, Any]]) -> list[str]:
+    """Tasks that had no document at the beginning and have none at the end; a task is begun before its document."""
+    if tasks is None or any(line["document"] == LOG for line in documents):
+        return []
+    missing = tasks - {line["document"] for line in documents if line["seq"]}
+    if missing:
+        missing &= known_tasks(folder / DATABASE) or frozenset()
+        missing -= {found.name.task for found in examine(folder / LOG) if found.name.part == "main" and found.head}
+    return sorted(missing)
 
 
 def _worded(line: dict[str, Any]) -> str:
@@ -82,15 +115,5 @@ def _worded(line: dict[str, Any]) -> str:
         f"generation {line['generation']}, seq {line['seq']}, snapshot to {line['snapshot']}, {line['bytes']} bytes",
         f"{line['set_aside']} generations kept aside" if line["set_aside"] else "",
         f"quarantined: {line['quarantined']}" if line["quarantined"] else "",
-        "its task is gone" if line["orphan"] else "",
     ]
     return f"ok       {line['document']}: {', '.join(mark for mark in marks if mark)}"
-
-
-def known_tasks(path: Path) -> frozenset[str] | None:
-    """The ids of the tasks that the database has; None if it cannot say."""
-    try:
-        with closing(open_for_reading(path)) as connection:
-            return frozenset(row[0] for row in connection.execute("SELECT id FROM tasks"))
-    except sqlite3.Error:
-        return None
