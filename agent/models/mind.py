@@ -11,6 +11,8 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
+from anyio import to_thread
+
 from agent.mind import Brief, FellBack, Filed, Mind, Named, Narrated, Said, Thought, Unfiled
 from agent.models.engine import Start
 from agent.models.errors import Failed, TooLittleRoom
@@ -79,7 +81,8 @@ class ModelMind:
                 yield words
             if brief.needs_name and (name := task_name(notes, brief)):
                 named = [Named(name)]
-            if faithful(notes.narrative, brief, [*filed, *proposals]):
+            ledger = [*filed, *proposals]
+            if await to_thread.run_sync(faithful, notes.narrative, brief, ledger, abandon_on_cancel=True):
                 narrated = [Narrated(notes.narrative)]
         for thought in (*named, *narrated):
             yield thought
