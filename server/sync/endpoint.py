@@ -15,12 +15,10 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from crdt_docs.ids import parse_doc_name
 from server.domain.errors import CLOSE, ClewError, NotFound
 from server.rooms.connection import Connection
-from server.sync.entry import Entry
+from server.sync.entry import FAREWELLS, Entry
 from server.sync.transport import SocketTransport
 
 SUBPROTOCOL = "clew.v1"
-FAREWELLS = (1000, 1001)
-"""Close codes of a peer that is done, or whose page is left (RFC 6455 section 7.4.1)."""
 
 
 @dataclass(frozen=True, slots=True)

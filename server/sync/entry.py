@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from starlette.datastructures import Headers
 
@@ -17,6 +17,9 @@ from server.domain.access import Principal, Role
 from server.domain.errors import CLOSE, ClewError
 from server.rooms.connection import Connection, Transport
 from server.rooms.registry import Rooms
+
+FAREWELLS: Final = (1000, 1001)
+"""Close codes of a peer that is done, or whose page is left (RFC 6455 section 7.4.1)."""
 
 
 class Doors(Protocol):

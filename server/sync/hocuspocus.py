@@ -22,7 +22,7 @@ from crdt_docs.messages.hocuspocus import FromClient, decode
 from crdt_docs.messages.vocabulary import Close, Denied, Pong, Token
 from server.domain.errors import CLOSE, CLOSE_AUTH_TIMEOUT, ClewError, NotFound, Unauthenticated
 from server.rooms.connection import Connection
-from server.sync.entry import Entry
+from server.sync.entry import FAREWELLS, Entry
 from server.sync.lane import Lane
 from server.sync.transport import SocketTransport
 
@@ -152,6 +152,7 @@ class Lanes:
     async def _pass(self, stage: Joined, message: FromClient, frame: bytes) -> None:
         if isinstance(message.body, Close):
             self._forget(message.address)
+            stage.connection.bid_farewell()
             await self._part(stage)
         elif stage.lane.open:
             await stage.lane.hear(stage.connection, message.body, frame)
@@ -219,6 +220,12 @@ class Lanes:
     async def _part(self, stage: Joined) -> None:
         await self._entry.leave(stage.connection)
 
+    def bid_farewell(self) -> None:
+        """The socket's peer went on its own accord."""
+        for stage in self._stages.values():
+            if isinstance(stage, Joined):
+                stage.connection.bid_farewell()
+
     async def leave(self) -> None:
         """The socket is gone."""
         stages, self._stages = self._stages, {}
@@ -249,6 +256,8 @@ async def _listen(socket: WebSocket, lanes: Lanes) -> None:
         except (WebSocketDisconnect, RuntimeError):
             return
         if message["type"] != "websocket.receive":
+            if message.get("code") in FAREWELLS:
+                lanes.bid_farewell()
             return
         frame = message.get("bytes")
         if frame is None:
