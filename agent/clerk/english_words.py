@@ -75,7 +75,7 @@ DAY: Final = (
 SOON: Final = (
     rf"(?:then|next|after (?:that|this|lunch|dinner|work|school|the [\w-]+(?: [\w-]+)?)|afterwards|tomorrow(?: \w+)?|tonight"
     rf"|later(?: today| tonight| this week| on)?|today|now|first(?: thing)?(?: (?:tomorrow|on) ?\w*)?|meanwhile"
-    rf"|in the meantime|this (?:afternoon|evening|morning|week|weekend)|next (?:week|month)"
+    rf"|in the meantime|by (?:tonight|tomorrow|then|noon|the end of [a-z]+(?: [a-z]+)?)|this (?:afternoon|evening|morning|week|weekend)|next (?:week|month)"
     rf"|in (?:a bit|a minute|the morning|the afternoon|the evening)|(?:on |by |next |come )?{DAY}(?: (?:morning|afternoon|evening|night))?"
     rf"|at (?:\d[\w:]*|noon|lunch)|as soon as [\w' -]{{3,40}}|once [\w' -]{{3,40}}|when [\w' -]{{3,40}})"
 )

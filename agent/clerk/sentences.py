@@ -35,14 +35,15 @@ _CODE: Final = re.compile(
 _CHINESE_CHAT: Final = re.compile(r"^(?:[老小阿][\u4e00-\u9fff]{1,2}|[\u4e00-\u9fff]{1,2}(?:总|工|哥|姐|老师))[:：].{1,400}$", re.M)
 _ABBREVIATED: Final = re.compile(
     r"(?:\b(?:incl|max|min|approx|e\.g|i\.e|etc|vs|no|nr|dr|mr|mrs|ms|st|fig|sec|art|ca|resp|dept|inc|ltd|corp)"
-    r"|(?<![^\s(])[A-Za-z]|(?:^|\n)\s*\d{1,2})$",
+    r"|(?:^|\n)\s*\d{1,2})$",
     re.I,
 )
 _END: Final = re.compile(r"[.!?…]+(?=[\s\"')\]”’]|$)|[.!?]*[。！？；;]+[.!?。！？]*|(?<=[\u4e00-\u9fff])\?|\n+|(?<=[^\s])\s(?=\d{1,2}[、)）])")
 _MARK: Final = re.compile(r"\s*(?:(?:[-*•–·]|\d{1,2}[.)、）]|\(\d\)|（\d）|[a-z]\))(?!\d)\s*|\[[ x]?\]\s*)*", re.I)
-_COLON: Final = re.compile(r"(?<![0-9])[:：](?!//|\d\d\b)|[:：](?=\s)")
+_COLON: Final = re.compile(r"(?<![0-9])[:：](?!//|\d\d\b|[-o']?[)(DdPp|/\\*](?!\w))|[:：](?=\s)")
+_BEFORE_LABEL: Final = re.compile(r".*(?:[,，]\s*|\s[-–—]\s|^)(?:(?:ok|so|and|but|btw|also|then|那|另外|还有)[\s,]+)*", re.I | re.S)
 _SUBJECT: Final = (
-    r"(?:we|i|he|she|they|it|there|nobody|no one|everyone|everybody|that's|please|let's|someone|who|whether|what|how|the [\w-]+(?: [\w-]+)? (?:is|are|was|will|moves?|goes|stays?|must|has|have|should|can't|needs?|gets?))\b"
+    r"(?:we|i (?:will|am|have|don't|can|need|think|still|would|want|must|also)|i'(?:m|ll|ve|d)|he|she|they|it|there|nobody|no one|everyone|everybody|that's|please|let's|someone|who|whether|what|how|the [\w-]+(?: [\w-]+)? (?:is|are|was|will|moves?|goes|stays?|must|has|have|should|can't|needs?|gets?))\b"
 )
 _BREAK: Final = re.compile(
     rf",(?!\d)\s*(?:(?:and|but|so|or|because|since|while|although|and meanwhile|and then)\s)?|[，﹐]\s*"
@@ -191,7 +192,8 @@ def _label(plain: str, start: int, end: int) -> tuple[str, int]:
     found = _COLON.search(plain, start, min(end, start + 90))
     if found is None:
         return "", start
-    return plain[start : found.start()].strip(), found.end()
+    label = plain[start : found.start()]
+    return _BEFORE_LABEL.sub("", label, count=1).strip() or label.strip(), found.end()
 
 
 def _clauses(text: str, plain: str, start: int, end: int, about: tuple[int, str, bool]) -> Iterator[Clause]:

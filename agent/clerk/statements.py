@@ -206,13 +206,18 @@ def _bare(clause: Clause, table: Table) -> Clause | None:
         start = found.end()
     if found := table.trailing.search(clause.plain, start):
         end = found.start()
-    while start < end and clause.text[start].isspace():
+    while start < end and _is_ornament(clause.text[start]):
         start += 1
-    while end > start and (clause.text[end - 1].isspace() or clause.text[end - 1] in ",，"):
+    while end > start and _is_ornament(clause.text[end - 1]):
         end -= 1
     if start >= end:
         return None
     return replace(clause, text=clause.text[start:end], plain=clause.plain[start:end], start=clause.start + start)
+
+
+def _is_ornament(char: str) -> bool:
+    """Spaces, commas, emoji and the like around a clause."""
+    return not char.isalnum() and char not in "?？)）]】\"'”’「」《》“‘%‰€$£¥°#@+-/*_(（[" and char != BLANK
 
 
 def _take_back(parts: list[_Part]) -> None:
