@@ -36,11 +36,13 @@ def by_whom(changes: Sequence[Item]) -> list[Deeds]:
 
 def _deeds(actor: tuple[Any, ...], items: list[Item]) -> Deeds:
     done: dict[str, list[Item]] = {}
+    messages = 0
     for item in items:
-        if item["kind"] != "message":
+        if item["kind"] == "message" and item["what"] != "removed":
+            messages += 1
+        else:
             done.setdefault(item["what"], []).append(item)
     deeds = [(what, done[what]) for what in _DEEDS if what in done]
-    messages = sum(item["kind"] == "message" for item in items)
     times = [datetime.fromisoformat(item["at"]).timestamp() for item in items if item["at"]]
     return Deeds(actor, deeds, messages, max(times, default=None))
 

@@ -36,7 +36,7 @@ class Since(NamedTuple):
     now: float
 
 
-class Told(NamedTuple):
+class Shares(NamedTuple):
     """The facts, shared out over the sentences."""
 
     constraints: Share
@@ -95,11 +95,11 @@ def _sentences(facts: Facts, words: Words, since: Since | None) -> Iterator[str]
         yield words.not_filed(facts.not_filed)
 
 
-def share_out(facts: Facts) -> Told:
+def share_out(facts: Facts) -> Shares:
     """Decide what is told in full."""
     by_id = {item["id"]: item for item in facts.decisions}
     questions = facts.questions
-    return Told(
+    return Shares(
         constraints=fit(facts.constraints, lambda item: severity(item) != "normal"),
         decisions=fit([item for item in facts.decisions if item["status"] == "current"]),
         conflicts=[[by_id[key] for key in keys] for keys in facts.conflicts],

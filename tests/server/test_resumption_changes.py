@@ -242,6 +242,11 @@ async def test_two_devices_that_write_without_a_socket_are_told_apart(bench: Ben
         ("added", "Wei", "laptop"), ("added", "Wei", "tablet"),
     ]  # fmt: skip
     assert "“Wei” on “tablet” wrote 1 message" in (await bench.resume(phone)).resumption.text
+    await phone.open()
+    await phone.leave()
+    tablet = await (await bench.person("Wei", "tablet")).open()
+    await tablet.do(lambda work: work._root("messages").pop("laptop"))
+    assert "“Wei” on “tablet” removed a message (just now)" in (await bench.resume(phone)).resumption.text
 
 
 async def test_every_root_of_the_ledger_is_told_of(bench: Bench) -> None:
