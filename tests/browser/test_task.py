@@ -167,6 +167,21 @@ def test_who_types_keeps_field_words_and_caret_while_others_write(home: Home) ->
     laptop.composer.fill("")
 
 
+def test_a_keyboard_on_the_screen_leaves_room_for_the_words_and_the_button(home: Home) -> None:
+    phone = home.phone.show("Conversation")
+    size = phone.page.viewport_size
+    assert size
+    phone.composer.focus()
+    phone.page.set_viewport_size({"width": size["width"], "height": 300})  # what a keyboard leaves of 640 pixels
+    try:
+        for needed in (phone.composer, phone.talk.get_by_role("button", name="Send")):
+            expect(needed).to_be_in_viewport(ratio=1)
+        expect(phone.talk.locator(".message").last).to_be_in_viewport()
+        expect(phone.composer).to_be_focused()
+    finally:
+        phone.page.set_viewport_size(size)
+
+
 def test_nothing_is_wider_than_a_small_phone_and_all_targets_are_large(home: Home) -> None:
     phone = home.phone
     for panel in ("Conversation", "Overview", "Document"):

@@ -52,7 +52,9 @@ describe.each(mains)("%s, as the server projects it", (name) => {
     const own = ledger[kind].map((item) => ({
       ...item,
       at: iso(item.at),
-      ...("answers" in item ? { answers: item.answers.map(({ shared: _, ...answer }) => ({ ...answer, at: iso(answer.at) })) } : {}),
+      ...("answers" in item
+        ? { answers: item.answers.map(({ shared: _, ...answer }) => ({ ...answer, at: iso(answer.at) })) }
+        : {}),
     }));
     expect(own.map(({ shared: _, ...item }) => item)).toEqual(projection[kind]);
   });
@@ -63,7 +65,12 @@ describe.each(mains)("%s, as the server projects it", (name) => {
   });
 
   test("messages", () => {
-    const own = readMessages(load(name)).map(({ refs, at, ...message }) => ({ ...message, at: iso(at), refs: refs.length ? refs.map((ref) => "id" in ref && ref.id) : null, status: "sent" }));
+    const own = readMessages(load(name)).map(({ refs, at, ...message }) => ({
+      ...message,
+      at: iso(at),
+      refs: refs.length ? refs.map((ref) => "id" in ref && ref.id) : null,
+      status: "sent",
+    }));
     expect(own).toEqual(projection["messages"]);
   });
 });
@@ -84,7 +91,9 @@ describe("what the page adds", () => {
   test("a constraint with its severity; retired and put back by anybody", () => {
     const doc = new Y.Doc();
     const id = entries.addConstraint(doc, "EU only", "critical", ann, "m1");
-    expect(readLedger(doc).constraints).toMatchObject([{ id, text: "EU only", severity: "critical", status: "active", by: "Ann", source: "m1" }]);
+    expect(readLedger(doc).constraints).toMatchObject([
+      { id, text: "EU only", severity: "critical", status: "active", by: "Ann", source: "m1" },
+    ]);
     entries.takeBack(doc, "constraints", id, ann);
     expect(readLedger(doc).constraints[0]!.status).toBe("retired");
     entries.putBack(doc, "constraints", id);
@@ -108,7 +117,13 @@ describe("what the page adds", () => {
     entries.answer(doc, id, "The CFO", [], ann);
     entries.answer(doc, id, "The CEO", [], ann);
     expect(question().status).toBe("conflicting");
-    entries.answer(doc, id, "Both", question().answers.map((one) => one.id), ann);
+    entries.answer(
+      doc,
+      id,
+      "Both",
+      question().answers.map((one) => one.id),
+      ann,
+    );
     expect(question().status).toBe("answered");
   });
 
@@ -133,7 +148,10 @@ describe("what the page adds", () => {
     undo.undo();
     expect(readLedger(doc).steps).toEqual([]);
     expect(step).toBeTruthy();
-    expect(readLedger(doc).constraints.map((one) => [one.text, one.status])).toEqual([["mine", "retired"], ["the agent's", "active"]]);
+    expect(readLedger(doc).constraints.map((one) => [one.text, one.status])).toEqual([
+      ["mine", "retired"],
+      ["the agent's", "active"],
+    ]);
   });
 
   test("a message comes after those on the screen, also where their device's clock is ahead", () => {

@@ -12,7 +12,7 @@ import type { Session } from "../src/sync/session";
 import { Shelf } from "../src/sync/shelf";
 import { MemoryServer } from "./kit_server";
 
-const me = { id: "u1", name: "Ann" };
+const me = { id: "u1", name: "Ann", device: null };
 const task = "t1";
 const known: Task = { id: task, name: "Acme", status: "open", role: "owner", created_at: "", updated_at: "" };
 
@@ -42,7 +42,8 @@ async function open(): Promise<OpenTask> {
   return it;
 }
 
-const light = (it: OpenTask, kind: string): Promise<void> => vi.waitFor(() => expect(it.sync.light.kind).toBe(kind), { timeout: 4_000 });
+const light = (it: OpenTask, kind: string): Promise<void> =>
+  vi.waitFor(() => expect(it.sync.light.kind).toBe(kind), { timeout: 4_000 });
 const constraints = (doc: Y.Doc): string[] => readLedger(doc).constraints.map((one) => one.text);
 const say = (it: OpenTask, words: string): string => entries.addConstraint(it.sync.doc, words, "normal", me);
 const kept = (it: OpenTask): Promise<void> => vi.waitFor(() => expect(it.keeping).toBe("kept"));
@@ -169,7 +170,7 @@ test("signing out leaves nothing of a person, and nothing of another is touched"
   const first = await open();
   await light(first, "saved");
   await kept(first);
-  const other = new Shelf({ id: "u2", name: "Wei" });
+  const other = new Shelf({ id: "u2", name: "Wei", device: null });
   other.open({ ...known, id: "t2" }, 1);
   await new Shelf(me).clear();
   expect((await indexedDB.databases()).filter((one) => one.name?.startsWith("clew:u1:"))).toEqual([]);

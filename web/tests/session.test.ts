@@ -62,6 +62,9 @@ test("a page that is opened at no task begins anew and hears which tasks it may 
   const session = new Session(api, storage);
   await session.attach("a");
   expect((await session.begin()).map((one) => one.task.name)).toEqual(["Acme"]);
-  expect([...live]).toEqual([["s1", "a"], ["s2", null]]);
+  expect([...live]).toEqual([
+    ["s1", "a"],
+    ["s2", null],
+  ]);
   expect(values.get("clew.session")).toBe("s2");
 });

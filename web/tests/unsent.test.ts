@@ -53,7 +53,11 @@ test("all that was only here is offered by its words, and goes back without touc
     ["step", "a step"],
   ]);
   putBack(doc, lost, "Kept here");
-  expect(readLedger(doc).constraints.find((one) => one.id === constraint)).toMatchObject({ text: "a constraint", severity: "critical", by: "Ann" });
+  expect(readLedger(doc).constraints.find((one) => one.id === constraint)).toMatchObject({
+    text: "a constraint",
+    severity: "critical",
+    by: "Ann",
+  });
   expect(readLedger(doc).constraints.length).toBe(before + 1);
   expect(readLedger(doc).steps.at(-1)?.text).toBe("a step");
   expect(readMessages(doc).at(-1)?.text).toBe("a message");

@@ -34,14 +34,24 @@ function add(doc: Y.Doc, name: Root, fields: Record<string, Value>, id = ordered
 }
 
 const trace = (who: Writer) => ({ by: who.name, at: Date.now() });
-const some = (list: readonly string[]): string | readonly string[] | null => (list.length === 1 ? list[0]! : list.length ? list : null);
+const some = (list: readonly string[]): string | readonly string[] | null =>
+  list.length === 1 ? list[0]! : list.length ? list : null;
 
 /** Say something. It is not undone with the ledger: what was said was said. */
 export function addMessage(doc: Y.Doc, text: string, who: Writer): string {
-  const last = [...root(doc, "messages").keys()].filter((id) => timeOf(id) !== null).sort(compareMessages).at(-1);
+  const last = [...root(doc, "messages").keys()]
+    .filter((id) => timeOf(id) !== null)
+    .sort(compareMessages)
+    .at(-1);
   const id = orderedId(Date.now(), last ? timeOf(last)! + 1 : 0);
   doc.transact(() =>
-    put(root(doc, "messages"), id, { author: who.name, role: "user", session: who.session, at: Date.now(), text: new Y.Text(text) }),
+    put(root(doc, "messages"), id, {
+      author: who.name,
+      role: "user",
+      session: who.session,
+      at: Date.now(),
+      text: new Y.Text(text),
+    }),
   );
   return id;
 }

@@ -85,7 +85,13 @@ export function readLedger(doc: Y.Doc): Ledger {
 
 function entry(id: string, fields: Fields, field = "text"): Entry {
   const text = fields.get(field);
-  return { id, text: words(text), shared: text instanceof Y.Text ? text : null, by: short(fields.get("by")), at: moment(fields.get("at")) };
+  return {
+    id,
+    text: words(text),
+    shared: text instanceof Y.Text ? text : null,
+    by: short(fields.get("by")),
+    at: moment(fields.get("at")),
+  };
 }
 
 function readDecisions(entries: [string, Fields][]): Decision[] {
@@ -101,7 +107,10 @@ function readDecisions(entries: [string, Fields][]): Decision[] {
 }
 
 function readQuestion(id: string, fields: Fields): Question {
-  const answers = eachEntry(fields.get("answers")).map(([key, given]) => ({ ...entry(key, given), supersedes: ids(given.get("supersedes")) }));
+  const answers = eachEntry(fields.get("answers")).map(([key, given]) => ({
+    ...entry(key, given),
+    supersedes: ids(given.get("supersedes")),
+  }));
   return { ...entry(id, fields), answers, status: answerStanding(answers, isSaid(fields.get("dropped"))) };
 }
 

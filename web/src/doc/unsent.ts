@@ -17,7 +17,8 @@ export interface Lost {
   restore: Restore;
 }
 
-type Restore = { as: "entry"; root: Root; id: string; entry: Y.Map<unknown> } | { as: "block"; block: Y.XmlElement } | { as: "words" };
+type Restore =
+  { as: "entry"; root: Root; id: string; entry: Y.Map<unknown> } | { as: "block"; block: Y.XmlElement } | { as: "words" };
 
 const LEDGER: [Root, Lost["kind"]][] = [
   ["messages", "message"],
@@ -33,7 +34,8 @@ type IsThrough = (item: Y.Item) => boolean;
 export function lostBetween(kept: Y.Doc, fresh: Y.Doc, reached: Uint8Array | null): Lost[] {
   const known = Y.decodeStateVector(Y.encodeStateVector(fresh));
   const sent = reached ? Y.decodeStateVector(reached) : new Map<number, number>();
-  const isThrough: IsThrough = ({ id, length }) => id.clock + length <= Math.max(known.get(id.client) ?? 0, sent.get(id.client) ?? 0);
+  const isThrough: IsThrough = ({ id, length }) =>
+    id.clock + length <= Math.max(known.get(id.client) ?? 0, sent.get(id.client) ?? 0);
   return [...lostGoal(kept, isThrough), ...lostBlocks(kept, isThrough), ...lostEntries(kept, fresh, isThrough)];
 }
 
@@ -47,7 +49,9 @@ function lostBlocks(kept: Y.Doc, isThrough: IsThrough): Lost[] {
   return readDocuments(kept).flatMap(({ title, body }) =>
     body
       .toArray()
-      .filter((block): block is Y.XmlElement => block instanceof Y.XmlElement && (hasNew(block, isThrough) || !isThrough(block._item!)))
+      .filter(
+        (block): block is Y.XmlElement => block instanceof Y.XmlElement && (hasNew(block, isThrough) || !isThrough(block._item!)),
+      )
       .map((block): Lost => ({ kind: "paragraph", where: title.toString(), text: lines(block), restore: { as: "block", block } }))
       .filter((lost) => lost.text.trim()),
   );
@@ -58,10 +62,12 @@ function lostEntries(kept: Y.Doc, fresh: Y.Doc, isThrough: IsThrough): Lost[] {
     entriesOf(root(kept, name)).flatMap(([id, entry]): Lost[] => {
       if (!(entry instanceof Y.Map)) return [];
       const isNew = !isThrough(entry._item!) && !root(fresh, name).has(id);
-      const text = name === "slots" ? words(entriesOf(entry.get("fields")).find(([key]) => key === "text")?.[1]) : words(entry.get("text"));
+      const text =
+        name === "slots" ? words(entriesOf(entry.get("fields")).find(([key]) => key === "text")?.[1]) : words(entry.get("text"));
       if (isNew) return text.trim() ? [{ kind, where: "", text, restore: { as: "entry", root: name, id, entry } }] : [];
       const shared = entry.get("text");
-      const edited: Lost[] = shared instanceof Y.Text && hasNew(shared, isThrough) ? [{ kind, where: "", text, restore: { as: "words" } }] : [];
+      const edited: Lost[] =
+        shared instanceof Y.Text && hasNew(shared, isThrough) ? [{ kind, where: "", text, restore: { as: "words" } }] : [];
       return [...edited, ...lostAnswers(entry, isThrough, text)];
     }),
   );
@@ -108,7 +114,9 @@ function lines(node: unknown): string {
   if (!(node instanceof Y.XmlElement)) return "";
   const parts = node.toArray();
   const isInline = parts.some((part) => part instanceof Y.XmlText);
-  return parts.map((part) => (part instanceof Y.XmlElement && part.nodeName === "hardBreak" ? "\n" : lines(part))).join(isInline ? "" : "\n");
+  return parts
+    .map((part) => (part instanceof Y.XmlElement && part.nodeName === "hardBreak" ? "\n" : lines(part)))
+    .join(isInline ? "" : "\n");
 }
 
 /** Whether words or nodes that did not get through stand in a type. */

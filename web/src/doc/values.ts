@@ -11,7 +11,11 @@ export const LATE = 2 ** 62;
 /** Whatever stands where words are meant, as words: Text, a string, a number, rich text; else nothing. */
 export function words(value: unknown): string {
   if (typeof value === "string") return value;
-  if (value instanceof Y.Text) return value.toDelta().map((op: { insert?: unknown }) => (typeof op.insert === "string" ? op.insert : "")).join("");
+  if (value instanceof Y.Text)
+    return value
+      .toDelta()
+      .map((op: { insert?: unknown }) => (typeof op.insert === "string" ? op.insert : ""))
+      .join("");
   if (value instanceof Y.XmlFragment) return value.toArray().map(words).join("");
   return typeof value === "number" && Number.isFinite(value) ? String(value) : "";
 }

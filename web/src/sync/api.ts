@@ -79,6 +79,11 @@ export interface Person {
   name: string;
 }
 
+/** Who is signed in, and the id of the device that this browser is. */
+export interface Me extends Person {
+  device: string | null;
+}
+
 /** RFC 9457, with the contract's seven codes; `status` 0 stands for "no answer at all". */
 export class Problem extends Error {
   constructor(
@@ -107,8 +112,9 @@ export class Api {
     await this.ask("POST", "/signin", { key });
   }
 
-  async me(): Promise<Person> {
-    return (await this.ask<{ user: Person }>("GET", "/me")).user;
+  async me(): Promise<Me> {
+    const { user, device } = await this.ask<{ user: Person; device: string | null }>("GET", "/me");
+    return { ...user, device };
   }
 
   async tasks(): Promise<Task[]> {
@@ -178,7 +184,13 @@ export class Api {
 
   private async ask<T>(method: string, path: string, body?: unknown): Promise<T> {
     const headers: Record<string, string> = { "accept-language": this.language };
-    const init: RequestInit = { method, headers, credentials: "same-origin", cache: "no-store", signal: AbortSignal.timeout(PATIENCE) };
+    const init: RequestInit = {
+      method,
+      headers,
+      credentials: "same-origin",
+      cache: "no-store",
+      signal: AbortSignal.timeout(PATIENCE),
+    };
     if (body !== undefined) {
       headers["content-type"] = "application/json";
       init.body = JSON.stringify(body);

@@ -21,7 +21,13 @@ export interface Correction {
 }
 
 /** Rejects if the server cannot be reached in time. */
-export async function correct(api: Api, me: Person, task: string, correction: Correction, connection: Pick<Options, "server" | "Socket">): Promise<Corrected> {
+export async function correct(
+  api: Api,
+  me: Person,
+  task: string,
+  correction: Correction,
+  connection: Pick<Options, "server" | "Socket">,
+): Promise<Corrected> {
   const ticket = async (): Promise<string> => (await api.ticket(task, null)).ticket;
   const sync = new TaskSync({ ...connection, task, ticket, user: { id: me.id, name: me.name, kind: "user" } });
   try {

@@ -43,7 +43,9 @@ export class LocalCopy {
   /** Read what is there into the document, and keep what comes. Never rejects: look at `keeping`. */
   static async open(name: string, doc: Y.Doc): Promise<LocalCopy> {
     const copy = new LocalCopy(name, doc);
-    const late = new Promise<never>((_, reject) => setTimeout(() => reject(new Error("the browser's storage does not answer")), PATIENCE));
+    const late = new Promise<never>((_, reject) =>
+      setTimeout(() => reject(new Error("the browser's storage does not answer")), PATIENCE),
+    );
     try {
       await Promise.race([copy.#connect().then(() => copy.#load()), late]);
     } catch {

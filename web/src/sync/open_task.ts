@@ -89,7 +89,10 @@ export class OpenTask {
     const asked = api.task(task);
     if (kept) {
       const opened = new OpenTask(opening, await knownOr(kept, asked, () => shelf.forget(task)), kept.generation, null);
-      void asked.then((known) => opened.#know(known), () => undefined);
+      void asked.then(
+        (known) => opened.#know(known),
+        () => undefined,
+      );
       await opened.#start(new Y.Doc());
       return opened;
     }
@@ -129,7 +132,9 @@ export class OpenTask {
   }
 
   #know(known: Task): void {
+    if (this.#isOver) return;
     this.known = known;
+    this.opening.shelf.open(known, this.#generation);
     this.#emit("changed", null);
   }
 
@@ -166,6 +171,11 @@ export class OpenTask {
     if (!ticket) {
       await session.attach(task);
       ticket = await api.ticket(task, session.id);
+      // a role may have changed since; a lease ends every ten minutes, so it is not long out of date
+      api.task(task).then(
+        (known) => this.#know(known),
+        () => undefined,
+      );
     }
     if (ticket.generation === this.#generation) return ticket.ticket;
     this.#ticketInHand = ticket;
@@ -193,7 +203,8 @@ export class OpenTask {
     if (this.#isOver) return this.close();
     const fresh = this.sync;
     fresh.on("synced", () => {
-      if (!this.#shown.has(copy.name)) this.#offer(copy.name, why, wasUnsent ? lostBetween(sync.doc, fresh.doc, copy.reached) : []);
+      if (!this.#shown.has(copy.name))
+        this.#offer(copy.name, why, wasUnsent ? lostBetween(sync.doc, fresh.doc, copy.reached) : []);
     });
     this.#emit("swapped", null);
   }
@@ -222,4 +233,3 @@ export class OpenTask {
     for (const listener of this.#listeners.get(name) ?? []) (listener as (value: Events[K]) => void)(value);
   }
 }
-

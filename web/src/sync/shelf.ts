@@ -3,7 +3,7 @@
  * and what was set aside. Owns the names of the copies; must never hold a secret, nor outlive a sign-out.
  */
 
-import type { Person, Task } from "./api";
+import type { Me, Task } from "./api";
 
 type Store = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
@@ -40,7 +40,7 @@ export class Shelf {
   readonly #key: string;
 
   constructor(
-    readonly me: Person,
+    readonly me: Me,
     private readonly storage: Store = localStorage,
   ) {
     this.#key = `clew.kept.${me.id}`;
@@ -48,14 +48,17 @@ export class Shelf {
   }
 
   /** Who was here last: whose copies are shown while the server cannot be asked. */
-  static lastPerson(storage: Store = localStorage): Person | null {
-    const me = read(storage, ME) as Person | null;
-    return me && typeof me.id === "string" && typeof me.name === "string" ? me : null;
+  static lastPerson(storage: Store = localStorage): Me | null {
+    const me = read(storage, ME) as Partial<Me> | null;
+    if (typeof me?.id !== "string" || typeof me.name !== "string") return null;
+    return { id: me.id, name: me.name, device: me.device ?? null };
   }
 
   /** The tasks of which there is a copy, the last opened first. */
   tasks(): Task[] {
-    return Object.values(this.#all()).sort((a, b) => b.opened - a.opened).map((kept) => kept.task);
+    return Object.values(this.#all())
+      .sort((a, b) => b.opened - a.opened)
+      .map((kept) => kept.task);
   }
 
   find(task: string): Readonly<Kept> | null {
@@ -73,7 +76,10 @@ export class Shelf {
     const known = all[task.id];
     const kept: Kept = { copy: 0, unsent: false, asides: [], ...known, task, generation, opened: Date.now() };
     all[task.id] = kept;
-    const old = Object.values(all).sort((a, b) => b.opened - a.opened).slice(MOST).filter((one) => !one.unsent && !one.asides.length);
+    const old = Object.values(all)
+      .sort((a, b) => b.opened - a.opened)
+      .slice(MOST)
+      .filter((one) => !one.unsent && !one.asides.length);
     this.#write(all);
     for (const one of old) this.forget(one.task.id);
     return kept;
@@ -136,7 +142,9 @@ export class Shelf {
     remove(this.storage, this.#key);
     remove(this.storage, ME);
     const there = await everyName();
-    await Promise.all([...new Set([...names, ...there.filter((name) => name.startsWith(`clew:${this.me.id}:`))])].map(deleteCopy));
+    await Promise.all(
+      [...new Set([...names, ...there.filter((name) => name.startsWith(`clew:${this.me.id}:`))])].map(deleteCopy),
+    );
   }
 
   #all(): Record<string, Kept> {

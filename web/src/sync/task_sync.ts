@@ -74,7 +74,10 @@ export class TaskSync {
       maxBackoffTime: 2_500,
     });
     this.#listen();
-    this.#timers.push(setInterval(() => this.#ask(), HEARTBEAT), setInterval(() => this.#watch(), 500));
+    this.#timers.push(
+      setInterval(() => this.#ask(), HEARTBEAT),
+      setInterval(() => this.#watch(), 500),
+    );
   }
 
   get light(): Shown {

@@ -78,11 +78,26 @@ export class ConversationView extends PageElement {
     super.disconnectedCallback();
     root(this.doc, "messages").unobserveDeep(this.#heard);
     if (this.#asking) clearTimeout(this.#asking);
+    this.#resized.disconnect();
+  }
+
+  /** Less room, as with a keyboard on the screen, or being shown at all: who was at the end stays there. */
+  readonly #resized = new ResizeObserver(() => this.#follow());
+
+  protected override firstUpdated(): void {
+    this.#resized.observe(this.querySelector(".messages")!);
+  }
+
+  #follow(): void {
+    const list = this.querySelector<HTMLElement>(".messages");
+    if (list && this.#isAtEnd) list.scrollTop = list.scrollHeight;
   }
 
   /** Bring a message into view. */
   reveal(id: string): void {
-    const index = readMessages(this.doc).reverse().findIndex((one) => one.id === id);
+    const index = readMessages(this.doc)
+      .reverse()
+      .findIndex((one) => one.id === id);
     if (index < 0) return;
     this.shown = Math.max(this.shown, index + 20);
     void this.updateComplete.then(() => {
@@ -97,17 +112,26 @@ export class ConversationView extends PageElement {
     const messages = all.slice(-this.shown);
     return html`<h2 class="unseen">${say("talk.title")}</h2>
       <div class="messages" tabindex="0" role="region" aria-label=${say("talk.title")} @scroll=${this.#scrolled}>
-        ${all.length > messages.length
-          ? html`<button type="button" class="plain earlier" @click=${() => (this.shown += SHOWN)}>${say("talk.earlier", { n: all.length - messages.length })}</button>`
-          : nothing}
+        ${
+          all.length > messages.length
+            ? html`<button type="button" class="plain earlier" @click=${() => (this.shown += SHOWN)}>
+                ${say("talk.earlier", { n: all.length - messages.length })}
+              </button>`
+            : nothing
+        }
         ${all.length ? nothing : html`<p class="quiet welcome">${say("talk.welcome")}</p>`}
         <ol>
-          ${repeat(messages, (one) => one.id, (one) => this.#message(one))}
+          ${repeat(
+            messages,
+            (one) => one.id,
+            (one) => this.#message(one),
+          )}
         </ol>
         ${this.#agent()}
       </div>
       ${this.isBelow ? html`<button type="button" class="to-end" @click=${this.#toEnd}>${say("talk.newer")}</button>` : nothing}
-      ${this.failure ? html`<p class="failure" role="alert">${this.failure}</p>` : nothing} ${this.editable ? this.#composer() : nothing}`;
+      ${this.failure ? html`<p class="failure" role="alert">${this.failure}</p>` : nothing}
+      ${this.editable ? this.#composer() : nothing}`;
   }
 
   protected override willUpdate(changed: Map<string, unknown>): void {
@@ -118,8 +142,7 @@ export class ConversationView extends PageElement {
   }
 
   protected override updated(): void {
-    const list = this.querySelector<HTMLElement>(".messages");
-    if (list && this.#isAtEnd) list.scrollTop = list.scrollHeight;
+    this.#follow();
     const field = this.querySelector<HTMLTextAreaElement>(".composer textarea");
     if (field && field.dataset["of"] !== this.task) {
       field.dataset["of"] = this.task;
@@ -129,7 +152,11 @@ export class ConversationView extends PageElement {
 
   #message(one: Message) {
     const isAgent = one.role === "agent";
-    const isMine = !isAgent && (one.session === null ? one.author === this.me.name : one.session === this.me.session || (this.#devices?.has(one.session) ?? one.author === this.me.name));
+    const isMine =
+      !isAgent &&
+      (one.session === null
+        ? one.author === this.me.name
+        : one.session === this.me.session || (this.#devices?.has(one.session) ?? one.author === this.me.name));
     const device = isMine && one.session && one.session !== this.me.session ? this.#devices?.get(one.session) : null;
     const turn = this.turns.find((other) => other.answer === one.id);
     return html`<li class="message ${isAgent ? "agent" : isMine ? "mine" : "other"}" data-message=${one.id} tabindex="-1">
@@ -140,7 +167,8 @@ export class ConversationView extends PageElement {
         ${one.at === null ? nothing : html`<time title=${inFull(one.at)}>${ago(one.at)}</time>`}
       </p>
       <div class="said">${one.text}</div>
-      ${turn?.status === "stopped" ? html`<p class="meta">${say("talk.stopped")}</p>` : nothing} ${this.#refs(one.refs)} ${isAgent ? nothing : this.#state(one.id)}
+      ${turn?.status === "stopped" ? html`<p class="meta">${say("talk.stopped")}</p>` : nothing} ${this.#refs(one.refs)}
+      ${isAgent ? nothing : this.#state(one.id)}
     </li>`;
   }
 
@@ -148,7 +176,8 @@ export class ConversationView extends PageElement {
   #state(message: string) {
     const turn = this.turns.find((one) => one.messages.at(-1) === message);
     if (!turn) return nothing;
-    if (turn.status === "failed") return html`<p class="meta bad">${turn.why ? say("talk.failed_why", { why: turn.why }) : say("talk.failed")}</p>`;
+    if (turn.status === "failed")
+      return html`<p class="meta bad">${turn.why ? say("talk.failed_why", { why: turn.why }) : say("talk.failed")}</p>`;
     if (turn.status === "expired") return html`<p class="meta bad">${say("talk.expired")}</p>`;
     if (turn.status === "queued") return html`<p class="meta">${say(this.agents.length ? "talk.queued" : "talk.no_agent")}</p>`;
     return nothing;
@@ -198,15 +227,17 @@ export class ConversationView extends PageElement {
     };
     return html`<li class="unfiled">
       <span>${say("talk.unfiled")} <q>${ref.quote}</q></span>
-      ${this.editable
-        ? html`<select aria-label=${say("talk.file_as")} @change=${file}>
-            <option value="">${say("talk.file_as")}</option>
-            <option value="constraint">${say("kind.constraint")}</option>
-            <option value="decision">${say("kind.decision")}</option>
-            <option value="question">${say("kind.question")}</option>
-            <option value="next_step">${say("kind.next_step")}</option>
-          </select>`
-        : nothing}
+      ${
+        this.editable
+          ? html`<select aria-label=${say("talk.file_as")} @change=${file}>
+              <option value="">${say("talk.file_as")}</option>
+              <option value="constraint">${say("kind.constraint")}</option>
+              <option value="decision">${say("kind.decision")}</option>
+              <option value="question">${say("kind.question")}</option>
+              <option value="next_step">${say("kind.next_step")}</option>
+            </select>`
+          : nothing
+      }
     </li>`;
   }
 
@@ -214,15 +245,24 @@ export class ConversationView extends PageElement {
     const busy = this.agents.find((one) => one.state !== null);
     const running = this.turns.find((one) => one.status === "running");
     if (!busy && !running) return nothing;
-    const states: Record<string, `agent.${"reading" | "thinking" | "writing"}`> = { reading: "agent.reading", thinking: "agent.thinking", writing: "agent.writing" };
+    const states: Record<string, `agent.${"reading" | "thinking" | "writing"}`> = {
+      reading: "agent.reading",
+      thinking: "agent.thinking",
+      writing: "agent.writing",
+    };
     const name = busy?.name ?? this.agents[0]?.name ?? say("agent.name");
     const turn = busy?.turn ?? running?.id ?? null;
     return html`<div class="agent-state">
       <span class="dots" aria-hidden="true"><i></i><i></i><i></i></span>
       <span>${say(states[busy?.state ?? ""] ?? "agent.at_work", { name })}</span>
       ${busy?.queued ? html`<span class="quiet">${say("agent.queued", { n: busy.queued })}</span>` : nothing}
-      ${turn && this.editable ? html`<button type="button" class="stop" ?disabled=${this.stopping} @click=${() => void this.#stop(turn)}>${say("agent.stop")}</button>` : nothing}
+      ${turn && this.editable ? this.#stopButton(turn) : nothing}
     </div>`;
+  }
+
+  #stopButton(turn: string) {
+    const stop = (): void => void this.#stop(turn);
+    return html`<button type="button" class="stop" ?disabled=${this.stopping} @click=${stop}>${say("agent.stop")}</button>`;
   }
 
   #composer() {
@@ -285,7 +325,8 @@ export class ConversationView extends PageElement {
     if (this.#asking) clearTimeout(this.#asking);
     this.#asking = setTimeout(() => {
       this.#asking = null;
-      void this.#loadTurns();
+      if (document.hidden) this.#askTurns(10_000);
+      else void this.#loadTurns();
     }, wait);
   }
 
@@ -348,7 +389,9 @@ function textOf(doc: Y.Doc, id: string): string | null {
 
 function allTexts(doc: Y.Doc): string[] {
   const { constraints, decisions, questions, steps } = readLedger(doc);
-  return [...constraints, ...decisions, ...questions, ...steps, ...questions.flatMap((one) => one.answers)].map((one) => one.text);
+  return [...constraints, ...decisions, ...questions, ...steps, ...questions.flatMap((one) => one.answers)].map(
+    (one) => one.text,
+  );
 }
 
 const draftKey = (task: string): string => `clew.draft.${task}`;

@@ -24,17 +24,50 @@ interface Action {
 }
 
 const ACTIONS: Action[] = [
-  { label: "editor.bold", sign: "B", keys: "Control+B", active: (e) => e.isActive("bold"), run: (e) => e.chain().focus().toggleBold().run() },
-  { label: "editor.italic", sign: "I", keys: "Control+I", active: (e) => e.isActive("italic"), run: (e) => e.chain().focus().toggleItalic().run() },
-  { label: "editor.heading", sign: "H", active: (e) => e.isActive("heading"), run: (e) => e.chain().focus().toggleHeading({ level: 2 }).run() },
-  { label: "editor.list", sign: "•", active: (e) => e.isActive("bulletList"), run: (e) => e.chain().focus().toggleBulletList().run() },
-  { label: "editor.checklist", sign: "☑", active: (e) => e.isActive("taskList"), run: (e) => e.chain().focus().toggleTaskList().run() },
+  {
+    label: "editor.bold",
+    sign: "B",
+    keys: "Control+B",
+    active: (e) => e.isActive("bold"),
+    run: (e) => e.chain().focus().toggleBold().run(),
+  },
+  {
+    label: "editor.italic",
+    sign: "I",
+    keys: "Control+I",
+    active: (e) => e.isActive("italic"),
+    run: (e) => e.chain().focus().toggleItalic().run(),
+  },
+  {
+    label: "editor.heading",
+    sign: "H",
+    active: (e) => e.isActive("heading"),
+    run: (e) => e.chain().focus().toggleHeading({ level: 2 }).run(),
+  },
+  {
+    label: "editor.list",
+    sign: "•",
+    active: (e) => e.isActive("bulletList"),
+    run: (e) => e.chain().focus().toggleBulletList().run(),
+  },
+  {
+    label: "editor.checklist",
+    sign: "☑",
+    active: (e) => e.isActive("taskList"),
+    run: (e) => e.chain().focus().toggleTaskList().run(),
+  },
   { label: "editor.undo", sign: "↶", keys: "Control+Z", run: (e) => e.chain().focus().undo().run() },
   { label: "editor.redo", sign: "↷", keys: "Control+Shift+Z", run: (e) => e.chain().focus().redo().run() },
 ];
 
 export class TaskEditor extends PageElement {
-  static override properties = { body: { attribute: false }, sync: { attribute: false }, editable: { attribute: false }, label: {}, at: { state: true } };
+  static override properties = {
+    body: { attribute: false },
+    sync: { attribute: false },
+    editable: { attribute: false },
+    label: {},
+    at: { state: true },
+  };
 
   declare body: Y.XmlFragment;
   declare sync: TaskSync;
@@ -50,7 +83,8 @@ export class TaskEditor extends PageElement {
   }
 
   override render() {
-    return html`${this.editable ? this.#bar() : nothing}<div class="sheet"></div>`;
+    return html`${this.editable ? this.#bar() : nothing}
+      <div class="sheet"></div>`;
   }
 
   protected override updated(changed: PropertyValues<this>): void {
@@ -73,18 +107,19 @@ export class TaskEditor extends PageElement {
   #bar() {
     return html`<div class="bar" role="toolbar" aria-label=${say("editor.bar")} @keydown=${this.#step}>
       ${ACTIONS.map(
-        (action, index) => html`<button
-          type="button"
-          tabindex=${index === this.at ? 0 : -1}
-          title=${say(action.label)}
-          aria-label=${say(action.label)}
-          aria-keyshortcuts=${action.keys ?? nothing}
-          aria-pressed=${action.active ? String(Boolean(this.#editor && action.active(this.#editor))) : nothing}
-          @mousedown=${(event: Event) => event.preventDefault()}
-          @click=${() => this.#editor && action.run(this.#editor)}
-        >
-          <span aria-hidden="true" class="sign-${action.label.split(".")[1]}">${action.sign}</span>
-        </button>`,
+        (action, index) =>
+          html`<button
+            type="button"
+            tabindex=${index === this.at ? 0 : -1}
+            title=${say(action.label)}
+            aria-label=${say(action.label)}
+            aria-keyshortcuts=${action.keys ?? nothing}
+            aria-pressed=${action.active ? String(Boolean(this.#editor && action.active(this.#editor))) : nothing}
+            @mousedown=${(event: Event) => event.preventDefault()}
+            @click=${() => this.#editor && action.run(this.#editor)}
+          >
+            <span aria-hidden="true" class="sign-${action.label.split(".")[1]}">${action.sign}</span>
+          </button>`,
       )}
     </div>`;
   }
@@ -114,7 +149,15 @@ export class TaskEditor extends PageElement {
           selectionRender: (user: Record<string, unknown>) => ({ nodeName: "span", class: `theirs tone-${toneOf(user)}` }),
         }),
       ],
-      editorProps: { attributes: { role: "textbox", "aria-multiline": "true", "aria-label": this.label, "data-placeholder": say("document.write"), class: "words" } },
+      editorProps: {
+        attributes: {
+          role: "textbox",
+          "aria-multiline": "true",
+          "aria-label": this.label,
+          "data-placeholder": say("document.write"),
+          class: "words",
+        },
+      },
       onTransaction: () => this.requestUpdate(),
     });
     this.requestUpdate();

@@ -8,17 +8,30 @@ import { repeat } from "lit/directives/repeat.js";
 import type * as Y from "yjs";
 
 import * as entries from "../doc/entries";
-import { conflictsOf, readLedger, type Constraint, type Decision, type Entry, type Ledger, type NextStep, type Output, type Question } from "../doc/ledger";
+import { conflictsOf, readLedger, type Constraint, type Decision, type Entry, type NextStep, type Question } from "../doc/ledger";
 import { root, type Root } from "../doc/schema";
 import { standingAnswers } from "../doc/standing";
 import { bindText } from "../doc/text_change";
 import { ago, inFull, say, type Plain } from "../words/language";
+import { badgeView, severityView } from "./badges";
 import { PageElement } from "./element";
-import { isComposing } from "./keys";
-import { severityView } from "./severity";
+import { pastView } from "./ledger_past";
+import {
+  ADDING,
+  allEntries,
+  extraFields,
+  formView,
+  outputsView,
+  TITLES,
+  topicView,
+  wordsField,
+  type Act,
+  type Addable,
+  type Drawn,
+  type Form,
+} from "./ledger_parts";
 
 const ROOTS: Root[] = ["constraints", "decisions", "questions", "slots", "outputs"];
-type Addable = "steps" | "constraints" | "questions" | "decisions";
 
 export interface LedgerEvents {
   "show-message": CustomEvent<string>;
@@ -68,7 +81,7 @@ export class LedgerView extends PageElement {
   reveal(id: string): void {
     this.opened = id;
     void this.updateComplete.then(() => {
-      const entry = this.querySelector<HTMLElement>(`[data-entry="${CSS.escape(id)}"]`);
+      const entry = this.#find(id);
       entry?.closest("details")?.setAttribute("open", "");
       entry?.scrollIntoView({ block: "center" });
       entry?.querySelector<HTMLElement>(".entry-text")?.focus({ preventScroll: true });
@@ -82,7 +95,8 @@ export class LedgerView extends PageElement {
         ${this.#undo?.canUndo() ? html`<button type="button" class="plain" @click=${this.#undoLast}>${say("ledger.undo")}</button>` : nothing}
       </div>
       ${this.#steps(ledger.steps)} ${this.#constraints(ledger.constraints)} ${this.#questions(ledger.questions)}
-      ${this.#decisions(ledger.decisions)} ${this.#outputs(ledger.outputs)} ${this.#past(ledger)}`;
+      ${this.#decisions(ledger.decisions)} ${outputsView(ledger.outputs)}
+      ${pastView(ledger, this.doc, (...shown) => this.#entry(...shown))}`;
   }
 
   protected override updated(): void {
@@ -97,59 +111,116 @@ export class LedgerView extends PageElement {
 
   #steps(all: NextStep[]) {
     const open = all.filter((one) => one.status !== "done" && one.status !== "dropped");
-    return this.#section("steps", open.length, html`<ul>
-      ${repeat(open, (one) => one.id, (one) => this.#entry(one, nothing, [
-        ["ledger.done", () => entries.setStep(this.doc, one.id, "done")],
-        ["ledger.drop", () => entries.setStep(this.doc, one.id, "dropped")],
-      ], one.source))}
-    </ul>`);
+    return this.#section(
+      "steps",
+      open.length,
+      html`<ul>
+        ${repeat(
+          open,
+          (one) => one.id,
+          (one) =>
+            this.#entry(
+              one,
+              nothing,
+              [
+                ["ledger.done", () => entries.setStep(this.doc, one.id, "done")],
+                ["ledger.drop", () => entries.setStep(this.doc, one.id, "dropped")],
+              ],
+              one.source,
+            ),
+        )}
+      </ul>`,
+    );
   }
 
   #constraints(all: Constraint[]) {
     const rank = (one: Constraint): number => (entries.SEVERITIES.indexOf(one.severity as entries.Severity) + 4) % 4;
     const active = all.filter((one) => one.status === "active").sort((a, b) => rank(a) - rank(b));
-    return this.#section("constraints", active.length, html`<ul>
-      ${repeat(active, (one) => one.id, (one) => this.#entry(one, severityView(one.severity), [
-        ["ledger.retire", () => entries.takeBack(this.doc, "constraints", one.id, this.who)],
-      ], one.source))}
-    </ul>`);
+    return this.#section(
+      "constraints",
+      active.length,
+      html`<ul>
+        ${repeat(
+          active,
+          (one) => one.id,
+          (one) =>
+            this.#entry(
+              one,
+              severityView(one.severity),
+              [["ledger.retire", () => entries.takeBack(this.doc, "constraints", one.id, this.who)]],
+              one.source,
+            ),
+        )}
+      </ul>`,
+    );
   }
 
   #questions(all: Question[]) {
     const open = all.filter((one) => one.status === "open" || one.status === "conflicting");
     const answered = all.filter((one) => one.status === "answered");
-    return this.#section("questions", open.length + answered.length, html`<ul>
-      ${repeat([...open, ...answered], (one) => one.id, (one) => this.#question(one))}
-    </ul>`);
+    return this.#section(
+      "questions",
+      open.length + answered.length,
+      html`<ul>
+        ${repeat(
+          [...open, ...answered],
+          (one) => one.id,
+          (one) => this.#question(one),
+        )}
+      </ul>`,
+    );
   }
 
   #question(one: Question) {
     const standing = standingAnswers(one.answers);
     const isAnswered = one.status === "answered";
     const answers = html`${one.status === "conflicting" ? html`<p class="conflict-note">${say("ledger.answers_conflict")}</p>` : nothing}
-      ${standing.length
+    ${
+      standing.length
         ? html`<ul class="answers">
-            ${standing.map((answer) => html`<li>
-              <span><span class="mark">${say("ledger.answer_mark")}</span> ${answer.text}</span>
-              ${one.status === "conflicting" && this.editable
-                ? html`<button type="button" class="plain" @click=${() => this.#settleAnswer(one, answer.text)}>${say("ledger.stands")}</button>`
-                : nothing}
-            </li>`)}
+            ${standing.map(
+              (answer) =>
+                html`<li>
+                  <span><span class="mark">${say("ledger.answer_mark")}</span> ${answer.text}</span>
+                  ${
+                    one.status === "conflicting" && this.editable
+                      ? html`<button type="button" class="plain" @click=${() => this.#settleAnswer(one, answer.text)}>
+                          ${say("ledger.stands")}
+                        </button>`
+                      : nothing
+                  }
+                </li>`,
+            )}
           </ul>`
-        : nothing}`;
-    return this.#entry(one, isAnswered ? nothing : html`<span class="badge">${say(one.status === "conflicting" ? "ledger.conflicting" : "ledger.open")}</span>`, [
-      [isAnswered ? "ledger.answer_anew" : "ledger.answer", () => (this.form = `answer ${one.id}`)],
-      ...(isAnswered ? [] : [["ledger.drop", () => entries.takeBack(this.doc, "questions", one.id, this.who)] as Act]),
-    ], null, answers);
+        : nothing
+    }`;
+    return this.#entry(
+      one,
+      isAnswered ? nothing : badgeView(one.status === "conflicting" ? "ledger.conflicting" : "ledger.open"),
+      [
+        [isAnswered ? "ledger.answer_anew" : "ledger.answer", () => (this.form = `answer ${one.id}`)],
+        ...(isAnswered ? [] : [["ledger.drop", () => entries.takeBack(this.doc, "questions", one.id, this.who)] as Act]),
+      ],
+      null,
+      answers,
+    );
   }
 
   #decisions(all: Decision[]) {
     const current = all.filter((one) => one.status === "current");
     const groups = conflictsOf(all);
-    return this.#section("decisions", current.length + groups.length, html`${groups.map((group) => this.#conflict(group))}
-      <ul>
-        ${repeat(current, (one) => one.id, (one) => this.#decision(one))}
-      </ul>`);
+    return this.#section(
+      "decisions",
+      current.length + groups.length,
+      html`${groups.map((group) => this.#conflict(group))}
+        <ul>
+          ${repeat(
+            current,
+            (one) => one.id,
+            (one) => this.#decision(one),
+          )}
+        </ul>`,
+    );
   }
 
   #decision(one: Decision) {
@@ -160,127 +231,83 @@ export class LedgerView extends PageElement {
     return html`<div class="conflict" role="group" aria-label=${say("ledger.decisions_conflict")}>
       <p class="conflict-note">${say("ledger.decisions_conflict")}</p>
       <ul>
-        ${repeat(group, (one) => one.id, (one) => this.#entry(one, topicView(one), [
-          ["ledger.stands", () => this.#settle(group, one)],
-        ], one.source))}
+        ${repeat(
+          group,
+          (one) => one.id,
+          (one) => this.#entry(one, topicView(one), [["ledger.stands", () => this.#settle(group, one)]], one.source),
+        )}
       </ul>
     </div>`;
   }
 
-  #outputs(all: Output[]) {
-    if (!all.length) return nothing;
-    return html`<section>
-      <h3>${say("ledger.outputs")}</h3>
-      <ul>
-        ${all.map((one) => html`<li class="entry"><span class="entry-line">${one.text || say("document.untitled")} <span class="badge">${one.status}</span></span>
-          ${one.next ? html`<p class="meta">${say("ledger.next", { what: one.next })}</p>` : nothing}</li>`)}
-      </ul>
-    </section>`;
-  }
-
-  /** What does not stand any more, folded away. */
-  #past(ledger: Ledger) {
-    const retired = ledger.constraints.filter((one) => one.status === "retired");
-    const dropped = ledger.questions.filter((one) => one.status === "dropped");
-    const superseded = ledger.decisions.filter((one) => one.status === "superseded");
-    const over = ledger.steps.filter((one) => one.status === "done" || one.status === "dropped");
-    const count = retired.length + dropped.length + superseded.length + over.length;
-    if (!count) return nothing;
-    const badge = (key: Plain) => html`<span class="badge">${say(key)}</span>`;
-    return html`<details class="past">
-      <summary>${say("ledger.past", { n: count })}</summary>
-      <ul>
-        ${repeat(over, (one) => one.id, (one) => this.#entry(one, badge(one.status === "done" ? "ledger.is_done" : "ledger.is_dropped"), [
-          ["ledger.reopen", () => entries.setStep(this.doc, one.id, "open")],
-        ], one.source))}
-        ${repeat(retired, (one) => one.id, (one) => this.#entry(one, badge("ledger.is_retired"), [
-          ["ledger.put_back", () => entries.putBack(this.doc, "constraints", one.id)],
-        ], one.source))}
-        ${repeat(dropped, (one) => one.id, (one) => this.#entry(one, badge("ledger.is_dropped"), [
-          ["ledger.put_back", () => entries.putBack(this.doc, "questions", one.id)],
-        ]))}
-        ${repeat(superseded, (one) => one.id, (one) => this.#entry(one, badge("ledger.is_superseded"), [], one.source))}
-      </ul>
-    </details>`;
-  }
-
   #section(kind: Addable, count: number, list: TemplateResult) {
     const form = `add ${kind}`;
-    const titles: Record<Addable, Plain> = { steps: "ledger.steps", constraints: "ledger.constraints", questions: "ledger.questions", decisions: "ledger.decisions" };
-    const adds: Record<Addable, Plain> = { steps: "ledger.add_step", constraints: "ledger.add_constraint", questions: "ledger.add_question", decisions: "ledger.add_decision" };
+    const adding = say(ADDING[kind]);
+    const open = (): void => this.#openForm(form);
     return html`<section class="ledger-${kind}">
       <div class="section-head">
-        <h3>${say(titles[kind])}</h3>
-        ${this.editable && this.form !== form
-          ? html`<button type="button" class="plain add" aria-label=${say(adds[kind])} title=${say(adds[kind])} @click=${() => this.#openForm(form)}>+</button>`
-          : nothing}
+        <h3>${say(TITLES[kind])}</h3>
+        ${
+          this.editable && this.form !== form
+            ? html`<button type="button" class="plain add" aria-label=${adding} title=${adding} @click=${open}>+</button>`
+            : nothing
+        }
       </div>
-      ${this.form === form ? this.#form(adds[kind], (text, data) => this.#add(kind, text, data), more(kind)) : nothing}
+      ${this.form === form ? this.#form(ADDING[kind], (text, data) => this.#add(kind, text, data), { extra: extraFields(kind) }) : nothing}
       ${count ? list : html`<p class="none">${say("ledger.none")}</p>`}
     </section>`;
   }
 
-  #entry(one: Entry, badge: TemplateResult | typeof nothing, acts: Act[], source: string | null = null, below: TemplateResult | typeof nothing = nothing) {
+  #form(label: Plain, submit: Form["submit"], more: Pick<Form, "extra" | "value"> = {}) {
+    return formView({ label, submit, close: () => (this.form = ""), ...more });
+  }
+
+  #editor(one: Entry) {
+    return wordsField(one, () => {
+      this.form = "";
+      void this.updateComplete.then(() => this.#find(one.id)?.querySelector<HTMLElement>(".entry-text")?.focus());
+    });
+  }
+
+  #find(id: string): HTMLElement | null {
+    return this.querySelector<HTMLElement>(`[data-entry="${CSS.escape(id)}"]`);
+  }
+
+  #entry(one: Entry, badge: Drawn, acts: Act[], source: string | null = null, below: Drawn = nothing) {
     const isOpen = this.opened === one.id;
     const isEdited = this.form === `edit ${one.id}` && one.shared !== null;
     return html`<li class="entry ${isOpen ? "open" : ""}" data-entry=${one.id}>
-      ${isEdited
-        ? this.#editor(one)
-        : html`<button type="button" class="entry-text" aria-expanded=${String(isOpen)} @click=${() => this.#toggle(one.id)}>
-            <span>${one.text.trim() || say("ledger.empty")}</span>${badge}
-          </button>`}
-      ${below}
-      ${isOpen && !isEdited ? this.#details(one, acts, source) : nothing}
-      ${this.form === `replace ${one.id}` ? this.#form("ledger.replace_with", (text) => this.#replace(one as Decision, text), nothing, one.text) : nothing}
+      ${
+        isEdited
+          ? this.#editor(one)
+          : html`<button type="button" class="entry-text" aria-expanded=${String(isOpen)} @click=${() => this.#toggle(one.id)}>
+              <span>${one.text.trim() || say("ledger.empty")}</span>${badge}
+            </button>`
+      }
+      ${below} ${isOpen && !isEdited ? this.#details(one, acts, source) : nothing}
+      ${
+        this.form === `replace ${one.id}`
+          ? this.#form("ledger.replace_with", (text) => this.#replace(one as Decision, text), { value: one.text })
+          : nothing
+      }
       ${this.form === `answer ${one.id}` ? this.#form("ledger.answer", (text) => this.#answer(one as Question, text)) : nothing}
     </li>`;
   }
 
   #details(one: Entry, acts: Act[], source: string | null) {
+    const show = (): void => this.#send("show-message", source);
     return html`<p class="meta">
         ${one.by ?? ""} ${one.at === null ? nothing : html`<time title=${inFull(one.at)}>${ago(one.at)}</time>`}
-        ${source ? html`<button type="button" class="link" @click=${() => this.#send("show-message", source)}>${say("ledger.source")}</button>` : nothing}
+        ${source ? html`<button type="button" class="link" @click=${show}>${say("ledger.source")}</button>` : nothing}
       </p>
-      ${this.editable
-        ? html`<div class="acts">
-            ${one.shared ? html`<button type="button" @click=${() => this.#openForm(`edit ${one.id}`)}>${say("ledger.edit")}</button>` : nothing}
-            ${acts.map(([key, act]) => html`<button type="button" @click=${() => this.#act(act)}>${say(key)}</button>`)}
-          </div>`
-        : nothing}`;
-  }
-
-  #editor(one: Entry) {
-    const close = (): void => {
-      this.form = "";
-      void this.updateComplete.then(() => this.querySelector<HTMLElement>(`[data-entry="${CSS.escape(one.id)}"] .entry-text`)?.focus());
-    };
-    return html`<div class="entry-edit">
-      <textarea
-        data-edit=${one.id}
-        aria-label=${say("ledger.edit_words")}
-        rows="2"
-        @keydown=${(event: KeyboardEvent) => (event.key === "Escape" || (event.key === "Enter" && !event.shiftKey && !isComposing(event))) && (event.preventDefault(), close())}
-      ></textarea>
-      <button type="button" @click=${close}>${say("ledger.finish")}</button>
-    </div>`;
-  }
-
-  #form(label: Plain, submit: (text: string, data: FormData) => void, extra: TemplateResult | typeof nothing = nothing, value = "") {
-    const send = (event: SubmitEvent): void => {
-      event.preventDefault();
-      const data = new FormData(event.target as HTMLFormElement);
-      const text = String(data.get("text") ?? "").trim();
-      this.form = "";
-      if (text) submit(text, data);
-    };
-    return html`<form class="ledger-form" @submit=${send} @keydown=${(event: KeyboardEvent) => event.key === "Escape" && (this.form = "")}>
-      <input name="text" aria-label=${say(label)} placeholder=${say(label)} autocomplete="off" required .value=${value} />
-      ${extra}
-      <div class="acts">
-        <button class="primary">${say("ledger.save")}</button>
-        <button type="button" @click=${() => (this.form = "")}>${say("ledger.cancel")}</button>
-      </div>
-    </form>`;
+      ${
+        this.editable
+          ? html`<div class="acts">
+              ${one.shared ? html`<button type="button" @click=${() => this.#openForm(`edit ${one.id}`)}>${say("ledger.edit")}</button>` : nothing}
+              ${acts.map(([key, act]) => html`<button type="button" @click=${() => this.#act(act)}>${say(key)}</button>`)}
+            </div>`
+          : nothing
+      }`;
   }
 
   #add(kind: Addable, text: string, data: FormData): void {
@@ -297,15 +324,34 @@ export class LedgerView extends PageElement {
 
   /** One of those that conflict stands: said anew, in place of all of them. */
   #settle(group: Decision[], chosen: Decision): void {
-    entries.decide(this.doc, chosen.text, { topic: chosen.topic, supersedes: group.map((one) => one.id), source: chosen.source }, this.who);
+    entries.decide(
+      this.doc,
+      chosen.text,
+      { topic: chosen.topic, supersedes: group.map((one) => one.id), source: chosen.source },
+      this.who,
+    );
   }
 
   #answer(question: Question, text: string): void {
-    entries.answer(this.doc, question.id, text, question.status === "open" ? [] : question.answers.map((one) => one.id), this.who);
+    entries.answer(
+      this.doc,
+      question.id,
+      text,
+      question.status === "open" ? [] : question.answers.map((one) => one.id),
+      this.who,
+    );
   }
 
   #settleAnswer(question: Question, text: string): void {
-    this.#act(() => entries.answer(this.doc, question.id, text, question.answers.map((one) => one.id), this.who));
+    this.#act(() =>
+      entries.answer(
+        this.doc,
+        question.id,
+        text,
+        question.answers.map((one) => one.id),
+        this.who,
+      ),
+    );
   }
 
   #act(act: () => void): void {
@@ -334,7 +380,8 @@ export class LedgerView extends PageElement {
   readonly #heard = (events: Y.YEvent<Y.AbstractType<unknown>>[], transaction: Y.Transaction): void => {
     this.requestUpdate();
     if (transaction.local) return;
-    for (const event of events) if (event.target.parent === null) for (const id of event.changes.keys.keys()) this.#tellOfNew(event.target, id);
+    for (const event of events)
+      if (event.target.parent === null) for (const id of event.changes.keys.keys()) this.#tellOfNew(event.target, id);
   };
 
   #tellOfNew(target: Y.AbstractType<unknown>, id: string): void {
@@ -351,28 +398,6 @@ export class LedgerView extends PageElement {
     this.#unbind = null;
     this.#bound = null;
   }
-}
-
-type Act = [label: Plain, act: () => void];
-
-function allEntries(ledger: Ledger): Entry[] {
-  return [...ledger.steps, ...ledger.constraints, ...ledger.questions, ...ledger.decisions, ...ledger.outputs];
-}
-
-/** What a decision is about, where its words do not say so themselves. */
-function topicView({ topic, text }: Decision) {
-  return topic && !text.toLowerCase().includes(topic.toLowerCase()) ? html`<span class="badge">${topic}</span>` : nothing;
-}
-
-function more(kind: Addable) {
-  if (kind === "decisions") {
-    return html`<input name="topic" aria-label=${say("ledger.topic")} placeholder=${say("ledger.topic")} maxlength="80" autocomplete="off" />`;
-  }
-  if (kind !== "constraints") return nothing;
-  const names: Record<entries.Severity, Plain> = { critical: "severity.critical", important: "severity.important", normal: "severity.normal" };
-  return html`<select name="severity" aria-label=${say("ledger.severity")}>
-    ${["normal", "important", "critical"].map((one) => html`<option value=${one}>${say(names[one as entries.Severity])}</option>`)}
-  </select>`;
 }
 
 customElements.define("clew-ledger", LedgerView);

@@ -16,7 +16,9 @@ export function wordsOf(shown: Shown, keeping: Keeping): string {
       return say("light.saving");
     case "offline":
       if (!shown.unsaved) return say("light.offline");
-      return say(keeping === "failed" ? "light.offline_tab" : keeping === "kept" ? "light.offline_kept" : "light.offline_keeping");
+      return say(
+        keeping === "failed" ? "light.offline_tab" : keeping === "kept" ? "light.offline_kept" : "light.offline_keeping",
+      );
     case "refused":
       return say("light.refused", { why: shown.why });
   }

@@ -8,8 +8,20 @@ import { currentLanguage, say, setLanguage } from "../words/language";
 /** What the frame is asked to do. */
 export const SIGN_OUT = "sign-out";
 
+/** Each in its own language: whoever needs it can read that one. */
+const LANGUAGES: [language: Language, name: string][] = [
+  ["en", "English"],
+  ["zh", "中文"],
+];
+
 export function appMenu(own: TemplateResult | typeof nothing = nothing): TemplateResult {
-  return html`<button type="button" class="dots-button" popovertarget="menu" aria-label=${say("menu.title")} title=${say("menu.title")}>
+  return html`<button
+      type="button"
+      class="dots-button"
+      popovertarget="menu"
+      aria-label=${say("menu.title")}
+      title=${say("menu.title")}
+    >
       <span aria-hidden="true">⋯</span>
     </button>
     <div id="menu" popover class="menu" role="group" aria-label=${say("menu.title")}>
@@ -17,7 +29,7 @@ export function appMenu(own: TemplateResult | typeof nothing = nothing): Templat
       <label>
         <span>${say("menu.language")}</span>
         <select name="language" @change=${(event: Event) => setLanguage((event.target as HTMLSelectElement).value as Language)}>
-          ${(["en", "zh"] as const).map((one) => html`<option value=${one} lang=${one} ?selected=${one === currentLanguage()}>${one === "en" ? "English" : "中文"}</option>`)}
+          ${LANGUAGES.map(([one, name]) => html`<option value=${one} lang=${one} ?selected=${one === currentLanguage()}>${name}</option>`)}
         </select>
       </label>
       <button type="button" @click=${(event: Event) => event.target?.dispatchEvent(new CustomEvent(SIGN_OUT, { bubbles: true }))}>

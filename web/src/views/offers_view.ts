@@ -25,19 +25,29 @@ export interface Choices {
 
 export function offersView(offers: Offer[], { putBack, discard, mayWrite }: Choices): TemplateResult[] {
   return offers.map(
-    (offer) => html`<section class="offer" role="group" aria-label=${say("offer.title")}>
-      <h2>${say("offer.title")}</h2>
-      <p>${say(offer.why === "older" ? "offer.older" : "offer.refused")}</p>
-      <ul>
-        ${offer.lost.map(
-          (one) => html`<li><span class="badge">${say(KINDS[one.kind])}</span> ${one.where ? html`<span class="quiet">${one.where}:</span>` : nothing} <span class="lost">${one.text}</span></li>`,
-        )}
-      </ul>
-      <div class="acts">
-        ${mayWrite ? html`<button type="button" class="primary" @click=${() => putBack(offer)}>${say("offer.put_back")}</button>` : nothing}
-        <button type="button" @click=${() => void navigator.clipboard?.writeText(offer.lost.map((one) => one.text).join("\n\n"))}>${say("offer.copy")}</button>
-        <button type="button" @click=${() => discard(offer)}>${say("offer.discard")}</button>
-      </div>
-    </section>`,
+    (offer) =>
+      html`<section class="offer" role="group" aria-label=${say("offer.title")}>
+        <h2>${say("offer.title")}</h2>
+        <p>${say(offer.why === "older" ? "offer.older" : "offer.refused")}</p>
+        <ul>
+          ${offer.lost.map(
+            (one) =>
+              html`<li>
+                <span class="badge">${say(KINDS[one.kind])}</span>
+                ${one.where ? html`<span class="quiet">${one.where}:</span>` : nothing} <span class="lost">${one.text}</span>
+              </li>`,
+          )}
+        </ul>
+        <div class="acts">
+          ${mayWrite ? html`<button type="button" class="primary" @click=${() => putBack(offer)}>${say("offer.put_back")}</button>` : nothing}
+          <button
+            type="button"
+            @click=${() => void navigator.clipboard?.writeText(offer.lost.map((one) => one.text).join("\n\n"))}
+          >
+            ${say("offer.copy")}
+          </button>
+          <button type="button" @click=${() => discard(offer)}>${say("offer.discard")}</button>
+        </div>
+      </section>`,
   );
 }

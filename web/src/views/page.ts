@@ -3,7 +3,7 @@
 import { html, nothing } from "lit";
 import { keyed } from "lit/directives/keyed.js";
 
-import { Api, Problem, type Person } from "../sync/api";
+import { Api, Problem, type Me } from "../sync/api";
 import { Session } from "../sync/session";
 import { Shelf } from "../sync/shelf";
 import { currentLanguage, onLanguage, say, showLanguage } from "../words/language";
@@ -16,14 +16,15 @@ const TASK = /^\/t\/([0-9a-f-]{36})\/?$/;
 /** Milliseconds. */
 const SOON = 3_000;
 
-type State =
-  | { kind: "starting" }
-  | { kind: "in"; shelf: Shelf }
-  | { kind: "out"; why: string }
-  | { kind: "failed"; why: string };
+type State = { kind: "starting" } | { kind: "in"; shelf: Shelf } | { kind: "out"; why: string } | { kind: "failed"; why: string };
 
 export class Page extends PageElement {
-  static override properties = { state: { state: true }, path: { state: true }, isFirst: { state: true }, notice: { state: true } };
+  static override properties = {
+    state: { state: true },
+    path: { state: true },
+    isFirst: { state: true },
+    notice: { state: true },
+  };
 
   declare state: State;
   declare path: string;
@@ -72,13 +73,25 @@ export class Page extends PageElement {
     const { shelf } = state;
     const task = TASK.exec(this.path)?.[1];
     if (task && !customElements.get("clew-task-page")) {
-      void import("./task_page").then(() => this.requestUpdate(), (error: unknown) => this.#fail(error));
+      void import("./task_page").then(
+        () => this.requestUpdate(),
+        (error: unknown) => this.#fail(error),
+      );
       return html`<main class="list"><p class="quiet" role="status">${say("loading")}</p></main>`;
     }
-    const [api, session, me] = [this.#api, this.#session, shelf.me] as [Api, Session, Person];
+    const [api, session, me] = [this.#api, this.#session, shelf.me] as [Api, Session, Me];
     const page = task
-      ? keyed(task, html`<clew-task-page .api=${api} .session=${session} .shelf=${shelf} .me=${me} .task=${task}></clew-task-page>`)
-      : html`<clew-task-list .api=${api} .session=${session} .shelf=${shelf} .me=${me} ?isFirst=${this.isFirst}></clew-task-list>`;
+      ? keyed(
+          task,
+          html`<clew-task-page .api=${api} .session=${session} .shelf=${shelf} .me=${me} .task=${task}></clew-task-page>`,
+        )
+      : html`<clew-task-list
+          .api=${api}
+          .session=${session}
+          .shelf=${shelf}
+          .me=${me}
+          ?isFirst=${this.isFirst}
+        ></clew-task-list>`;
     return html`${this.notice ? html`<p class="failure page-notice" role="alert">${this.notice}</p>` : nothing}${page}`;
   }
 
@@ -105,16 +118,21 @@ export class Page extends PageElement {
     const asked = this.#api.me();
     try {
       // a server that does not answer is not waited for where this device knows who was here
-      const me = await (last ? Promise.race([asked, new Promise<Person>((resolve) => setTimeout(() => resolve(last), SOON))]) : asked);
+      const me = await (last
+        ? Promise.race([asked, new Promise<Me>((resolve) => setTimeout(() => resolve(last), SOON))])
+        : asked);
       this.#enter(me);
     } catch (error) {
       if (error instanceof Problem && error.code === "unavailable" && last) this.#enter(last);
       else this.#refuse(error, why);
     }
-    asked.then((me) => this.#enter(me), (error: unknown) => error instanceof Problem && error.code === "unauthenticated" && this.#refuse(error, why));
+    asked.then(
+      (me) => this.#enter(me),
+      (error: unknown) => error instanceof Problem && error.code === "unauthenticated" && this.#refuse(error, why),
+    );
   }
 
-  #enter(me: Person): void {
+  #enter(me: Me): void {
     if (this.state.kind !== "in" || this.state.shelf.me.id !== me.id) this.state = { kind: "in", shelf: new Shelf(me) };
   }
 

@@ -13,8 +13,9 @@ export interface PersonHere {
   key: string;
   name: string;
   kind: string;
-  /** Names of the devices that they are here by, as far as they have any. */
+  /** Names of their other devices, as far as they are known here. */
   devices: string[];
+  /** By how many devices they are here; two tabs on one are one. */
   count: number;
   self: boolean;
 }
@@ -42,20 +43,39 @@ export function toneOf(user: { id?: unknown; name?: unknown }): number {
   return sum % TONES;
 }
 
-/** `names` are those of the person's own devices, by id; another's device has none here. */
-export function peopleHere(states: Map<number, unknown>, own: number, names: ReadonlyMap<string, string> = new Map()): PersonHere[] {
-  const people = new Map<string, PersonHere>();
+/** What is known here of the person's own devices: which one this is, and their names by id. */
+export interface OwnDevices {
+  device: string | null;
+  names: ReadonlyMap<string, string>;
+}
+
+const NONE: OwnDevices = { device: null, names: new Map() };
+
+export function peopleHere(states: Map<number, unknown>, own: number, mine: OwnDevices = NONE): PersonHere[] {
+  const people = new Map<string, PersonHere & { ids: Set<string> }>();
   for (const [client, state] of states) {
     const user = (state as State | null)?.user;
     if (!user || typeof user.name !== "string") continue;
-    const key = `${String(user.kind ?? "user")}:${String(user.id ?? user.name)}`;
-    const known = people.get(key) ?? { key, name: user.name.slice(0, 80), kind: String(user.kind ?? "user"), devices: [], count: 0, self: false };
-    const isSelf = client === own;
-    const device = isSelf || typeof user.device !== "string" ? undefined : names.get(user.device);
-    const devices = device ? [...known.devices, device] : known.devices;
-    people.set(key, { ...known, devices, count: known.count + 1, self: known.self || isSelf });
+    const [kind, isSelf] = [String(user.kind ?? "user"), client === own];
+    const key = `${kind}:${String(user.id ?? user.name)}`;
+    const one = people.get(key) ?? {
+      key,
+      name: user.name.slice(0, 80),
+      kind,
+      devices: [],
+      count: 0,
+      self: false,
+      ids: new Set<string>(),
+    };
+    one.self ||= isSelf;
+    one.ids.add(isSelf && mine.device ? mine.device : typeof user.device === "string" ? user.device : `client ${client}`);
+    people.set(key, one);
   }
-  return [...people.values()].sort((a, b) => Number(b.self) - Number(a.self) || a.name.localeCompare(b.name));
+  const all = [...people.values()].map(({ ids, ...one }) => {
+    const devices = [...ids].filter((id) => id !== mine.device).map((id) => mine.names.get(id) ?? "");
+    return { ...one, count: ids.size, devices: one.self ? devices.filter(Boolean) : [] };
+  });
+  return all.sort((a, b) => Number(b.self) - Number(a.self) || a.name.localeCompare(b.name));
 }
 
 const STATES = ["reading", "thinking", "writing"] as const;
@@ -78,11 +98,14 @@ export function agentsHere(states: Map<number, unknown>): AgentHere[] {
 export function peopleView(people: PersonHere[]): TemplateResult {
   return html`<ul class="people" aria-label=${say("people.here")}>
     ${people.map(
-      (one) => html`<li class="person tone-${toneOf({ id: one.key.split(":")[1], name: one.name })}" title=${titleOf(one)}>
-        <span class="initial" aria-hidden="true">${[...one.name][0]?.toUpperCase() ?? "?"}</span>
-        <span class="name">${one.self ? say("people.you") : one.name}${one.kind === "agent" ? html` <small>${say("people.ai")}</small>` : nothing}</span>
-        ${one.count > 1 ? html`<small class="devices">${say("people.devices", { n: one.count })}</small>` : nothing}
-      </li>`,
+      (one) =>
+        html`<li class="person tone-${toneOf({ id: one.key.split(":")[1], name: one.name })}" title=${titleOf(one)}>
+          <span class="initial" aria-hidden="true">${[...one.name][0]?.toUpperCase() ?? "?"}</span>
+          <span class="name"
+            >${one.self ? say("people.you") : one.name}${one.kind === "agent" ? html` <small>${say("people.ai")}</small>` : nothing}</span
+          >
+          ${one.count > 1 ? html`<small class="devices">${say("people.devices", { n: one.count })}</small>` : nothing}
+        </li>`,
     )}
   </ul>`;
 }

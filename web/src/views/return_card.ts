@@ -9,7 +9,7 @@ import type { Api, Candidate, Change, Item, Person, Resumption } from "../sync/a
 import type { Correction } from "../sync/correction";
 import { ago, inFull, say, type Plain } from "../words/language";
 import { follow, isSignedOut, PageElement, signedOut, whyOf } from "./element";
-import { severityView } from "./severity";
+import { badgeView, severityView } from "./badges";
 
 const CHANGES = 6;
 /** Where the server's paragraph has said which task it is about; the quotes hold nothing that ends them. */
@@ -65,13 +65,17 @@ export class ReturnCard extends PageElement {
       <h2 id="return-${task.id}">${this.isOpen ? say("return.stands") : heading}</h2>
       ${this.resumption ? this.#body(this.resumption) : html`<p class="quiet">${this.failure || say("return.reading")}</p>`}
       ${this.told ? html`<p class="quiet" role="status">${this.told}</p>` : nothing}
-      ${this.isOpen
-        ? nothing
-        : html`<div class="acts">
-            <a class="button primary" href="/t/${task.id}" @click=${(event: MouseEvent) => follow(this, event, `/t/${task.id}`)}>${say("return.continue")}</a>
-            <button type="button" @click=${() => this.#send("another")}>${say("return.another")}</button>
-            <button type="button" @click=${() => this.#send("anew")}>${say("return.anew")}</button>
-          </div>`}
+      ${
+        this.isOpen
+          ? nothing
+          : html`<div class="acts">
+              <a class="button primary" href="/t/${task.id}" @click=${(event: MouseEvent) => follow(this, event, `/t/${task.id}`)}
+                >${say("return.continue")}</a
+              >
+              <button type="button" @click=${() => this.#send("another")}>${say("return.another")}</button>
+              <button type="button" @click=${() => this.#send("anew")}>${say("return.anew")}</button>
+            </div>`
+      }
     </section>`;
   }
 
@@ -79,8 +83,9 @@ export class ReturnCard extends PageElement {
     const paragraph = narrative ?? text.replace(OPENING, "");
     const next = facts.next_step;
     return html`${paragraph ? html`<p class="paragraph">${paragraph}</p>` : nothing}
-      ${facts.changes.length ? this.#changes(facts.changes) : nothing}
-      ${next ? html`<p class="next"><span class="eyebrow">${say("return.next")}</span> ${next.text}</p>` : nothing} ${this.#all(facts)}`;
+    ${facts.changes.length ? this.#changes(facts.changes) : nothing}
+    ${next ? html`<p class="next"><span class="eyebrow">${say("return.next")}</span> ${next.text}</p>` : nothing}
+    ${this.#all(facts)}`;
   }
 
   #changes(changes: Change[]) {
@@ -96,10 +101,13 @@ export class ReturnCard extends PageElement {
       <ul class="changes">
         ${changes.slice(0, CHANGES).map((one) => {
           const at = one.at ? Date.parse(one.at) : NaN;
+          const who = [one.agent ?? one.by, one.agent ? null : one.device].filter(Boolean);
           return html`<li>
             <span>${one.text}</span>
-            <span class="meta">${say(whats[one.what] ?? "change.edited")}${one.agent || one.by ? html` · ${one.agent ?? one.by}` : nothing}${one.device && !one.agent ? html` · ${one.device}` : nothing}
-            ${Number.isNaN(at) ? nothing : html` · <time title=${inFull(at)}>${ago(at)}</time>`}</span>
+            <span class="meta">
+              ${[say(whats[one.what] ?? "change.edited"), ...who].join(" · ")}
+              ${Number.isNaN(at) ? nothing : html` · <time title=${inFull(at)}>${ago(at)}</time>`}
+            </span>
           </li>`;
         })}
       </ul>
@@ -119,17 +127,20 @@ export class ReturnCard extends PageElement {
     return html`<details>
       <summary>${say("return.all")}</summary>
       ${full.map(
-        ([title, root, items]) => html`<h3>${say(title)}</h3>
-          <ul class="facts">
-            ${items.map((item) => this.#item(root, item))}
-          </ul>`,
-      )}
-      ${facts.not_filed?.length
-        ? html`<h3>${say("return.not_filed")}</h3>
+        ([title, root, items]) =>
+          html`<h3>${say(title)}</h3>
             <ul class="facts">
-              ${facts.not_filed.map((item) => html`<li><q>${item.text}</q></li>`)}
-            </ul>`
-        : nothing}
+              ${items.map((item) => this.#item(root, item))}
+            </ul>`,
+      )}
+      ${
+        facts.not_filed?.length
+          ? html`<h3>${say("return.not_filed")}</h3>
+              <ul class="facts">
+                ${facts.not_filed.map((item) => html`<li><q>${item.text}</q></li>`)}
+              </ul>`
+          : nothing
+      }
     </details>`;
   }
 
@@ -138,10 +149,22 @@ export class ReturnCard extends PageElement {
     const mayWrite = role === "editor" || role === "owner";
     if (this.editing !== item.id) {
       return html`<li>
-        <span>${item.text} ${item.severity ? severityView(item.severity) : nothing}${item.status === "conflicting" ? html`<span class="badge">${say("ledger.conflicting")}</span>` : nothing}</span>
-        ${mayWrite
-          ? html`<button type="button" class="plain" aria-label=${say("return.correct_what", { what: item.text })} @click=${() => this.#edit(item.id)}>${say("return.correct")}</button>`
-          : nothing}
+        <span
+          >${item.text}
+          ${item.severity ? severityView(item.severity) : nothing}${item.status === "conflicting" ? badgeView("ledger.conflicting") : nothing}</span
+        >
+        ${
+          mayWrite
+            ? html`<button
+                type="button"
+                class="plain"
+                aria-label=${say("return.correct_what", { what: item.text })}
+                @click=${() => this.#edit(item.id)}
+              >
+                ${say("return.correct")}
+              </button>`
+            : nothing
+        }
       </li>`;
     }
     const send = (event: SubmitEvent): void => {
@@ -150,7 +173,11 @@ export class ReturnCard extends PageElement {
       void this.#correct({ root, id: item.id, before: item.text, after });
     };
     return html`<li>
-      <form class="ledger-form" @submit=${send} @keydown=${(event: KeyboardEvent) => event.key === "Escape" && (this.editing = "")}>
+      <form
+        class="ledger-form"
+        @submit=${send}
+        @keydown=${(event: KeyboardEvent) => event.key === "Escape" && (this.editing = "")}
+      >
         <textarea name="text" rows="2" aria-label=${say("ledger.edit_words")} .value=${item.text}></textarea>
         <div class="acts">
           <button class="primary" ?disabled=${this.busy}>${say("ledger.save")}</button>
@@ -172,7 +199,11 @@ export class ReturnCard extends PageElement {
     try {
       const { correct } = await import("../sync/correction");
       const corrected = await correct(this.api, this.me, this.candidate.task.id, correction, { server });
-      const words: Record<typeof corrected, Plain> = { done: "return.corrected", "changed meanwhile": "return.changed_meanwhile", refused: "problem.forbidden" };
+      const words: Record<typeof corrected, Plain> = {
+        done: "return.corrected",
+        "changed meanwhile": "return.changed_meanwhile",
+        refused: "problem.forbidden",
+      };
       this.told = say(words[corrected]);
       this.editing = "";
       await this.#load();

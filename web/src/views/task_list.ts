@@ -9,10 +9,11 @@ import type { Api, Candidate, Person, Task } from "../sync/api";
 import { Problem } from "../sync/api";
 import type { Session } from "../sync/session";
 import type { Shelf } from "../sync/shelf";
-import { ago, inFull, say, type Plain } from "../words/language";
+import { ago, inFull, say } from "../words/language";
 import { follow, go, isSignedOut, PageElement, signedOut, whyOf } from "./element";
 import { appMenu } from "./menu";
 import "./return_card";
+import { STATUSES } from "./task_menu";
 
 export class TaskList extends PageElement {
   static override properties = {
@@ -39,6 +40,7 @@ export class TaskList extends PageElement {
   declare isOffline: boolean;
   declare failure: string;
   declare busy: boolean;
+  #hasBegun = false;
 
   constructor() {
     super();
@@ -64,25 +66,31 @@ export class TaskList extends PageElement {
   override render() {
     return html`<header class="list-head"><span class="brand">Clew</span>${appMenu()}</header>
       <main class="list">
-        ${this.candidate
-          ? html`<clew-return-card
-              .api=${this.api}
-              .me=${this.me}
-              .candidate=${this.candidate}
-              @another=${() => this.#focus(".tasks a")}
-              @anew=${() => this.#focus("#new-task")}
-            ></clew-return-card>`
-          : nothing}
+        ${
+          this.candidate
+            ? html`<clew-return-card
+                .api=${this.api}
+                .me=${this.me}
+                .candidate=${this.candidate}
+                @another=${() => this.#focus(".tasks a")}
+                @anew=${() => this.#focus("#new-task")}
+              ></clew-return-card>`
+            : nothing
+        }
         <h1>${say("list.title")}</h1>
-        ${this.isOffline
-          ? html`<p class="notice" role="status">${say("list.offline")} <button type="button" @click=${this.#load}>${say("again")}</button></p>`
-          : html`<form class="new" @submit=${this.#create}>
-              <label for="new-task">${say("list.new")}</label>
-              <div class="row">
-                <input id="new-task" name="name" maxlength="200" autocomplete="off" placeholder=${say("list.placeholder")} />
-                <button class="primary" ?disabled=${this.busy}>${say("list.start")}</button>
-              </div>
-            </form>`}
+        ${
+          this.isOffline
+            ? html`<p class="notice" role="status">
+                ${say("list.offline")} <button type="button" @click=${this.#load}>${say("again")}</button>
+              </p>`
+            : html`<form class="new" @submit=${this.#create}>
+                <label for="new-task">${say("list.new")}</label>
+                <div class="row">
+                  <input id="new-task" name="name" maxlength="200" autocomplete="off" placeholder=${say("list.placeholder")} />
+                  <button class="primary" ?disabled=${this.busy}>${say("list.start")}</button>
+                </div>
+              </form>`
+        }
         ${this.failure ? html`<p class="failure" role="alert">${this.failure}</p>` : nothing} ${this.#list()}
       </main>`;
   }
@@ -95,32 +103,39 @@ export class TaskList extends PageElement {
     return html`<ul class="tasks">
         ${live.map((task) => this.#task(task))}
       </ul>
-      ${over.length
-        ? html`<details class="over">
-            <summary>${say("list.over", { n: over.length })}</summary>
-            <ul class="tasks">
-              ${over.map((task) => this.#task(task))}
-            </ul>
-          </details>`
-        : nothing}`;
+      ${
+        over.length
+          ? html`<details class="over">
+              <summary>${say("list.over", { n: over.length })}</summary>
+              <ul class="tasks">
+                ${over.map((task) => this.#task(task))}
+              </ul>
+            </details>`
+          : nothing
+      }`;
   }
 
   #task(task: Task) {
-    const names: Record<Task["status"], Plain> = { open: "status.open", paused: "status.paused", done: "status.done", archived: "status.archived" };
     const at = Date.parse(task.updated_at);
     return html`<li>
       <a href="/t/${task.id}" @click=${(event: MouseEvent) => follow(this, event, `/t/${task.id}`)}>
         <span class="task-name">${task.name}</span>
-        <span class="quiet">${task.status === "open" ? "" : `${say(names[task.status])} · `}<time title=${inFull(at)}>${ago(at)}</time></span>
+        <span class="quiet"
+          >${task.status === "open" ? "" : `${say(STATUSES[task.status])} · `}<time title=${inFull(at)}>${ago(at)}</time></span
+        >
       </a>
     </li>`;
   }
 
   readonly #load = async (): Promise<void> => {
     try {
-      const [tasks, candidates] = await Promise.all([this.api.tasks(), this.isFirst ? this.session.begin() : []]);
+      const isFirst = this.isFirst && !this.#hasBegun;
+      const [tasks, candidates] = await Promise.all([this.api.tasks(), isFirst ? this.session.begin() : null]);
       this.tasks = tasks;
-      this.candidate = candidates[0] ?? null;
+      if (candidates) {
+        this.#hasBegun = true;
+        this.candidate = candidates[0] ?? null;
+      }
       this.isOffline = false;
       this.failure = "";
     } catch (error) {

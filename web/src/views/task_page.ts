@@ -3,10 +3,9 @@
 import { html, nothing } from "lit";
 import { keyed } from "lit/directives/keyed.js";
 
-import { addDocument, readDocuments, readMeta, root, type Readable, type TaskDocument } from "../doc/schema";
-import { bindText } from "../doc/text_change";
+import { readMeta, root, type Readable } from "../doc/schema";
 import { putBack } from "../doc/unsent";
-import { Problem, type Api, type Person, type Task } from "../sync/api";
+import { Problem, type Api, type Me, type Task } from "../sync/api";
 import type { Shown } from "../sync/light";
 import { OpenTask } from "../sync/open_task";
 import type { Session } from "../sync/session";
@@ -14,14 +13,18 @@ import type { Shelf } from "../sync/shelf";
 import type { End } from "../sync/ticket_socket";
 import { say, type Plain } from "../words/language";
 import { Announcer } from "./announcer";
+import "./conversation_view";
 import type { ConversationView } from "./conversation_view";
+import "./documents_view";
 import { follow, isSignedOut, PageElement, signedOut, whyOf } from "./element";
+import "./ledger_view";
 import type { LedgerView } from "./ledger_view";
 import { lightView, wordsOf } from "./light_view";
 import { appMenu } from "./menu";
 import { offersView } from "./offers_view";
-import { agentsHere, alsoHere, peopleHere, peopleView, type AgentHere } from "./people";
+import { agentsHere, alsoHere, peopleHere, peopleView, type AgentHere, type PersonHere } from "./people";
 import "./return_card";
+import { taskMenu } from "./task_menu";
 
 /** Close codes that y-websocket does not retry, in words. */
 const ENDED: Record<number, Plain> = { 4403: "ended.forbidden", 4404: "ended.gone", 4429: "ended.fast" };
@@ -53,7 +56,7 @@ export class TaskPage extends PageElement {
   declare api: Api;
   declare session: Session;
   declare shelf: Shelf;
-  declare me: Person;
+  declare me: Me;
   declare task: string;
   declare light: Shown;
   declare failure: string;
@@ -66,8 +69,6 @@ export class TaskPage extends PageElement {
   declare spoken: string;
   declare agents: AgentHere[];
   #open: OpenTask | null = null;
-  #unbind: (() => void) | null = null;
-  #bound: TaskDocument["title"] | null = null;
   #awayTimer: ReturnType<typeof setTimeout> | null = null;
   readonly #deviceNames = new Map<string, string>();
   readonly #announcer = new Announcer((sentence) => (this.spoken = sentence));
@@ -88,6 +89,7 @@ export class TaskPage extends PageElement {
   override connectedCallback(): void {
     super.connectedCallback();
     addEventListener("beforeunload", this.#guard);
+    visualViewport?.addEventListener("resize", this.#fit);
     const place = this.shelf.find(this.task)?.place;
     this.panel = PANELS.find((one) => one === place?.panel) ?? "talk";
     this.chosen = place?.document ?? "";
@@ -97,7 +99,7 @@ export class TaskPage extends PageElement {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     removeEventListener("beforeunload", this.#guard);
-    this.#unbindTitle();
+    visualViewport?.removeEventListener("resize", this.#fit);
     this.#announcer.stop();
     if (this.#awayTimer) clearTimeout(this.#awayTimer);
     this.#open?.close();
@@ -108,7 +110,7 @@ export class TaskPage extends PageElement {
     const readable = this.#sync?.ready ? readMeta(this.#sync.doc) : null;
     const name = (readable?.kind === "readable" && readable.meta.name) || this.#open?.known.name || say("task.untitled");
     document.title = `${name} · Clew`;
-    const people = this.#sync ? peopleHere(this.#sync.awareness.getStates(), this.#sync.doc.clientID, this.#deviceNames) : [];
+    const people = this.#sync ? this.#people() : [];
     const also = alsoHere(people);
     return html`<div class="task-page" data-panel=${this.panel}>
       <header class="task-head">
@@ -117,8 +119,9 @@ export class TaskPage extends PageElement {
         <div class="task-line">${lightView(this.light, this.#open?.keeping ?? "kept")} ${peopleView(people)}</div>
       </header>
       <aside class="notices" aria-label=${say("task.notices")}>
-        ${this.failure ? html`<p class="failure" role="alert">${this.failure}</p>` : nothing} ${this.lost ? this.#signInAgain() : nothing}
-        ${this.isAway && !this.lost && !this.failure ? this.#away() : nothing} ${also ? html`<p class="also">${also}</p>` : nothing}
+        ${this.failure ? html`<p class="failure" role="alert">${this.failure}</p>` : nothing}
+        ${this.lost ? this.#signInAgain() : nothing} ${this.isAway && !this.lost && !this.failure ? this.#away() : nothing}
+        ${also ? html`<p class="also">${also}</p>` : nothing}
         ${this.#open?.keeping === "failed" ? html`<p class="also">${say("copy.none")}</p>` : nothing}
         ${offersView(this.#open?.offers ?? [], {
           putBack: (offer) => {
@@ -136,26 +139,10 @@ export class TaskPage extends PageElement {
 
   protected override updated(): void {
     if (this.#open) this.shelf.leaveAt(this.task, { panel: this.panel, document: this.chosen });
-    const field = this.querySelector<HTMLInputElement>("#document-title");
-    const title = this.#document?.title ?? null;
-    if (field && title !== this.#bound) {
-      this.#unbindTitle();
-      this.#bound = title;
-      if (title) this.#unbind = bindText(field, title);
-    }
   }
 
   get #sync() {
     return this.#open?.sync ?? null;
-  }
-
-  get #documents(): TaskDocument[] {
-    return this.#sync?.ready ? readDocuments(this.#sync.doc) : [];
-  }
-
-  get #document(): TaskDocument | undefined {
-    const all = this.#documents;
-    return all.find((one) => one.id === this.chosen) ?? all[0];
   }
 
   get #mayWrite(): boolean {
@@ -172,26 +159,24 @@ export class TaskPage extends PageElement {
   }
 
   #menu() {
-    const statuses: Record<Task["status"], Plain> = { open: "status.open", paused: "status.paused", done: "status.done", archived: "status.archived" };
-    const known = this.#open?.known;
-    const kinds: [string, Plain][] = [["md", "menu.as_md"], ["docx", "menu.as_docx"], ["json", "menu.as_json"]];
-    return html`${this.#mayWrite && known
-        ? html`<label>
-            <span>${say("menu.status")}</span>
-            <select name="status" @change=${this.#setStatus}>
-              ${Object.entries(statuses).map(([one, key]) => html`<option value=${one} ?selected=${one === known.status}>${say(key)}</option>`)}
-            </select>
-          </label>`
-        : nothing}
-      <button type="button" popovertarget="menu" popovertargetaction="hide" @click=${() => (this.isCatchingUp = true)}>${say("menu.catch_up")}</button>
-      ${kinds.map(([kind, key]) => html`<a href="/api/v1/tasks/${this.task}/export?format=${kind}" download>${say(key)}</a>`)}`;
+    return taskMenu({
+      task: this.task,
+      status: this.#mayWrite ? (this.#open?.known.status ?? null) : null,
+      setStatus: (status) => void this.#change(() => this.api.setStatus(this.task, status)),
+      catchUp: () => (this.isCatchingUp = true),
+    });
   }
 
   #body(readable: Readable | null) {
-    if (!readable) return this.failure ? html`<main></main>` : html`<main class="opening"><p class="quiet" role="status">${say("task.opening")}</p></main>`;
+    if (!readable)
+      return this.failure
+        ? html`<main></main>`
+        : html`<main class="opening"><p class="quiet" role="status">${say("task.opening")}</p></main>`;
     if (readable.kind === "newer") {
       return html`<main class="opening">
-        <p class="failure" role="alert">${say("task.newer")} <button type="button" @click=${() => location.reload()}>${say("reload")}</button></p>
+        <p class="failure" role="alert">
+          ${say("task.newer")} <button type="button" @click=${() => location.reload()}>${say("reload")}</button>
+        </p>
       </main>`;
     }
     const open = this.#open!;
@@ -209,9 +194,16 @@ export class TaskPage extends PageElement {
               .agents=${this.agents}
               ?editable=${this.#mayWrite}
               @show-entry=${(event: CustomEvent<string>) => this.#show("ledger", (view) => (view as LedgerView).reveal(event.detail))}
-              @said=${(event: CustomEvent<{ who: string; role: string }>) => this.#announcer.tell({ what: event.detail.role === "agent" ? "answered" : "said", who: event.detail.who })}
+              @said=${this.#said}
             ></clew-conversation>
-            <div class="panel panel-document">${this.#sheet(open)}</div>
+            <clew-documents
+              class="panel panel-document"
+              .sync=${open.sync}
+              .chosen=${this.chosen}
+              ?editable=${this.#mayWrite}
+              @chosen=${(event: CustomEvent<string>) => (this.chosen = event.detail)}
+              @wrote=${() => this.#announcer.tell({ what: "wrote", who: this.#other() })}
+            ></clew-documents>
             <clew-ledger
               class="panel panel-ledger"
               tabindex="0"
@@ -227,7 +219,15 @@ export class TaskPage extends PageElement {
       </main>
       <nav class="panel-nav" aria-label=${say("panel.nav")}>
         ${PANELS.map(
-          (one) => html`<button type="button" data-shows=${one} aria-current=${one === this.panel ? "page" : "false"} @click=${() => (this.panel = one)}>${say(PANEL_NAMES[one])}</button>`,
+          (one) =>
+            html`<button
+              type="button"
+              data-shows=${one}
+              aria-current=${one === this.panel ? "page" : "false"}
+              @click=${() => (this.panel = one)}
+            >
+              ${say(PANEL_NAMES[one])}
+            </button>`,
         )}
       </nav>`;
   }
@@ -241,26 +241,6 @@ export class TaskPage extends PageElement {
     </aside>`;
   }
 
-  #sheet(open: OpenTask) {
-    const [all, chosen] = [this.#documents, this.#document];
-    return html`<nav class="tabs" aria-label=${say("document.all")}>
-        ${all.map(
-          (one) => html`<button type="button" aria-current=${one.id === chosen?.id ? "page" : "false"} @click=${() => (this.chosen = one.id)}>
-            ${one.title.toString() || say("document.untitled")}
-          </button>`,
-        )}
-        ${this.#mayWrite ? html`<button type="button" class="add" @click=${this.#add}>${say("document.add")}</button>` : nothing}
-      </nav>
-      ${chosen
-        ? html`<label class="unseen" for="document-title">${say("document.title")}</label>
-            <input id="document-title" class="document-title" placeholder=${say("document.untitled")} autocomplete="off" ?readonly=${!this.#mayWrite} />
-            ${keyed(
-              chosen.id,
-              html`<clew-editor .body=${chosen.body} .sync=${open.sync} .editable=${this.#mayWrite} .label=${chosen.title.toString() || say("document.one")}></clew-editor>`,
-            )}`
-        : html`<p class="quiet">${say("document.none")}</p>`}`;
-  }
-
   /** The words stay, and stay editable: only the way to the server is closed. */
   #signInAgain() {
     return html`<div class="failure" role="alert">
@@ -272,7 +252,8 @@ export class TaskPage extends PageElement {
   #away() {
     const keeping = this.#open?.keeping;
     return html`<p class="notice" role="status">
-      ${say(keeping === "failed" ? "away.tab" : "away.kept")} <button type="button" @click=${() => this.#sync?.retry()}>${say("again")}</button>
+      ${say(keeping === "failed" ? "away.tab" : "away.kept")}
+      <button type="button" @click=${() => this.#sync?.retry()}>${say("again")}</button>
     </p>`;
   }
 
@@ -283,8 +264,14 @@ export class TaskPage extends PageElement {
 
   async #begin(): Promise<void> {
     try {
-      const opening = { api: this.api, session: this.session, shelf: this.shelf, task: this.task, server: location.origin.replace(/^http/, "ws") };
-      const [open] = await Promise.all([OpenTask.open(opening), import("./editor"), import("./panels")]);
+      const opening = {
+        api: this.api,
+        session: this.session,
+        shelf: this.shelf,
+        task: this.task,
+        server: location.origin.replace(/^http/, "ws"),
+      };
+      const open = await OpenTask.open(opening);
       if (!this.isConnected) return open.close();
       this.#open = open;
       open.on("changed", () => this.requestUpdate());
@@ -307,12 +294,12 @@ export class TaskPage extends PageElement {
     });
     sync.on("ready", redraw);
     root(sync.doc, "meta").observe(redraw);
-    root(sync.doc, "documents").observeDeep((events, transaction) => {
-      // every letter of a body comes by here too: only titles and entries change what this view shows
-      if (events.some((event) => event.path.length < 2 || event.path.at(1) === "title")) redraw();
-      if (!transaction.local && sync.light.kind !== "opening") this.#announcer.tell({ what: "wrote", who: this.#others(sync.awareness.getStates()) });
-    });
     redraw();
+  }
+
+  #people(): PersonHere[] {
+    const { awareness, doc } = this.#sync!;
+    return peopleHere(awareness.getStates(), doc.clientID, { device: this.me.device, names: this.#deviceNames });
   }
 
   /** Ask for the names of one's own devices as they turn up, each once. */
@@ -328,14 +315,16 @@ export class TaskPage extends PageElement {
   }
 
   /** Whom others' writing is ascribed to when it is read out: the one other person here, or just somebody. */
-  #others(states: Map<number, unknown>): string {
-    const others = peopleHere(states, this.#sync?.doc.clientID ?? 0).filter((one) => !one.self);
+  #other(): string {
+    const others = this.#people().filter((one) => !one.self);
     return others.length === 1 ? others[0]!.name : say("talk.somebody");
   }
 
   #shine(shown: Shown): void {
-    const isTold = shown.kind === "offline" || shown.kind === "refused" || (shown.kind === "saved" && this.light.kind === "offline");
-    if (isTold && shown.kind !== this.light.kind) this.#announcer.tell({ what: "light", words: wordsOf(shown, this.#open?.keeping ?? "kept") });
+    const isTold =
+      shown.kind === "offline" || shown.kind === "refused" || (shown.kind === "saved" && this.light.kind === "offline");
+    if (isTold && shown.kind !== this.light.kind)
+      this.#announcer.tell({ what: "light", words: wordsOf(shown, this.#open?.keeping ?? "kept") });
     this.light = shown;
     if (shown.kind === "offline") this.#awayTimer ??= setTimeout(() => (this.isAway = true), AWAY);
     else if (shown.kind !== "opening") {
@@ -365,15 +354,13 @@ export class TaskPage extends PageElement {
     this.#sync?.reconnect();
   };
 
+  readonly #said = ({ detail: { who, role } }: CustomEvent<{ who: string; role: string }>): void =>
+    this.#announcer.tell({ what: role === "agent" ? "answered" : "said", who });
+
   readonly #rename = async (event: Event): Promise<void> => {
     const name = (event.target as HTMLInputElement).value.trim();
     if (!name) return this.requestUpdate();
     await this.#change(() => this.api.renameTask(this.task, name).then(() => ({ name })));
-  };
-
-  readonly #setStatus = (event: Event): void => {
-    const status = (event.target as HTMLSelectElement).value as Task["status"];
-    void this.#change(() => this.api.setStatus(this.task, status));
   };
 
   async #change(change: () => Promise<Partial<Task>>): Promise<void> {
@@ -387,20 +374,18 @@ export class TaskPage extends PageElement {
     this.requestUpdate();
   }
 
-  readonly #add = (): void => {
-    if (this.#sync) this.chosen = addDocument(this.#sync.doc, "");
-  };
-
   /** Closing a tab loses what is neither on the server's disk nor on this device's. */
   readonly #guard = (event: BeforeUnloadEvent): void => {
     if (this.#open?.wouldLose) event.preventDefault();
   };
 
-  #unbindTitle(): void {
-    this.#unbind?.();
-    this.#unbind = null;
-    this.#bound = null;
-  }
+  /** Keep above a keyboard that lies over the page (iOS); whoever zooms in sees less, and nothing else changes. */
+  readonly #fit = (): void => {
+    const { scale, height } = visualViewport!;
+    if (Math.abs(scale - 1) > 0.01) return;
+    this.style.setProperty("--height", `${height}px`);
+    scrollTo(0, 0);
+  };
 
   #fail(error: unknown): void {
     if (isSignedOut(error)) return signedOut(this, error.why);

@@ -90,7 +90,10 @@ export const CATALOGUE = {
     "You may not open this task any more. What you see is what this tab had.",
     "您已无权打开此任务。您看到的是此标签页中的内容。",
   ],
-  "ended.gone": ["This task is not there any more. What you see is what this tab had.", "此任务已不存在。您看到的是此标签页中的内容。"],
+  "ended.gone": [
+    "This task is not there any more. What you see is what this tab had.",
+    "此任务已不存在。您看到的是此标签页中的内容。",
+  ],
   "ended.fast": ["This tab sent too much at once. Reload to go on.", "此标签页一次发送的内容过多。请重新载入后继续。"],
   "ended.refused": [
     "The server does not take what this tab has. Copy what you need, then reload.",
@@ -114,7 +117,10 @@ export const CATALOGUE = {
     "The server is away. What you write is in this tab only: leave it open.",
     "服务器暂时无法连接。您写的内容仅在此标签页中：请不要关闭它。",
   ],
-  "copy.none": ["This browser keeps no copy of the task: offline, words are safe only in this tab.", "此浏览器不保存任务副本：离线时内容仅保存在此标签页中。"],
+  "copy.none": [
+    "This browser keeps no copy of the task: offline, words are safe only in this tab.",
+    "此浏览器不保存任务副本：离线时内容仅保存在此标签页中。",
+  ],
 
   "offer.title": ["Words of yours that never got through", "您有内容未能送达"],
   "offer.older": [
@@ -244,7 +250,7 @@ export const CATALOGUE = {
   "agent.queued": ["{n} more waiting|{n} more waiting", "另有 {n} 条等待"],
   "agent.stop": ["Stop", "停止"],
 
-  "news.answered": ["{who} has answered.", "{who} 已回答。"],
+  "news.answered": ["{who} is answering.", "{who} 正在回答。"],
   "news.said": ["{n} message from {who}.|{n} messages from {who}.", "{who} 发来 {n} 条消息。"],
   "news.filed": ["{who} filed {n} entry.|{who} filed {n} entries.", "{who} 归档了 {n} 项。"],
   "news.wrote": ["{who} changed a document.", "{who} 修改了文档。"],

@@ -70,7 +70,11 @@ export function ago(moment: number, now = Date.now()): string {
   const seconds = (moment - now) / 1000;
   if (!Number.isFinite(seconds)) return "";
   const words = new Intl.RelativeTimeFormat(LOCALES[language], { numeric: "auto" });
-  const spans: [Intl.RelativeTimeFormatUnit, number][] = [["day", 86_400], ["hour", 3_600], ["minute", 60]];
+  const spans: [Intl.RelativeTimeFormatUnit, number][] = [
+    ["day", 86_400],
+    ["hour", 3_600],
+    ["minute", 60],
+  ];
   for (const [unit, length] of spans) {
     if (Math.abs(seconds) >= length) return words.format(Math.round(seconds / length), unit);
   }

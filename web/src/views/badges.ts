@@ -1,6 +1,6 @@
-/** How grave it is if a constraint is broken, in words. */
+/** Small words beside an entry: how it stands, how grave it is. */
 
-import { html, nothing } from "lit";
+import { html, nothing, type TemplateResult } from "lit";
 
 import { say, type Plain } from "../words/language";
 
@@ -9,4 +9,8 @@ export function severityView(severity: string) {
   const known: Record<string, Plain> = { critical: "severity.critical", important: "severity.important" };
   const key = known[severity];
   return html`<span class="badge severity-${key ? severity : "other"}">${key ? say(key) : severity}</span>`;
+}
+
+export function badgeView(name: Plain): TemplateResult {
+  return html`<span class="badge">${say(name)}</span>`;
 }

@@ -1,0 +1,44 @@
+/** What the menu offers inside a task: its status, where it stands, and taking it along as a file. */
+
+import { html, nothing, type TemplateResult } from "lit";
+
+import type { Task } from "../sync/api";
+import { say, type Plain } from "../words/language";
+
+export const STATUSES: Record<Task["status"], Plain> = {
+  open: "status.open",
+  paused: "status.paused",
+  done: "status.done",
+  archived: "status.archived",
+};
+const FILES: [format: string, name: Plain][] = [
+  ["md", "menu.as_md"],
+  ["docx", "menu.as_docx"],
+  ["json", "menu.as_json"],
+];
+
+export interface TaskMenu {
+  task: string;
+  /** Null where it is not to be changed. */
+  status: Task["status"] | null;
+  setStatus: (status: Task["status"]) => void;
+  catchUp: () => void;
+}
+
+export function taskMenu({ task, status, setStatus, catchUp }: TaskMenu): TemplateResult {
+  const chosen = (event: Event): void => setStatus((event.target as HTMLSelectElement).value as Task["status"]);
+  return html`${
+      status
+        ? html`<label>
+            <span>${say("menu.status")}</span>
+            <select name="status" @change=${chosen}>
+              ${Object.entries(STATUSES).map(
+                ([one, name]) => html`<option value=${one} ?selected=${one === status}>${say(name)}</option>`,
+              )}
+            </select>
+          </label>`
+        : nothing
+    }
+    <button type="button" popovertarget="menu" popovertargetaction="hide" @click=${catchUp}>${say("menu.catch_up")}</button>
+    ${FILES.map(([format, name]) => html`<a href="/api/v1/tasks/${task}/export?format=${format}" download>${say(name)}</a>`)}`;
+}
