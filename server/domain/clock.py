@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -20,15 +21,25 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's own time."""
+    """The machine's own time, but that it never steps backwards: where that does, it goes on from where it was.
+
+    So a lease that was given out before ends when it was to end, not an hour later. A step forwards is followed.
+    """
+
+    def __init__(self, wall: Callable[[], float] = time.time, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._wall = wall
+        self._monotonic = monotonic
+        self._between = float("-inf")
 
     def now(self) -> float:
         """Seconds since the Unix epoch."""
-        return time.time()
+        since = self._monotonic()
+        self._between = max(self._between, self._wall() - since)
+        return self._between + since
 
     def monotonic(self) -> float:
         """Seconds since some fixed moment; never steps backwards."""
-        return time.monotonic()
+        return self._monotonic()
 
 
 def iso(seconds: float) -> str:

@@ -71,7 +71,10 @@ class Database:
     @asynccontextmanager
     async def open(cls, path: Path) -> AsyncIterator[Database]:
         """Open or make the file, readable by its owner only, and bring its schema up to date."""
-        make_private(path)
+        try:
+            make_private(path)
+        except OSError as error:
+            raise Unavailable(f"{path.name} cannot be opened ({error.strerror}).") from error
         async with aiosqlite.connect(path, isolation_level=None) as writing:
             with _named(path):
                 await writing.execute_fetchall("PRAGMA journal_mode = WAL")

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from server.domain.errors import Conflict, Invalid
+from server.domain.errors import Conflict, Invalid, Unavailable
 
 LOCK: Final = "lock"
 FOLDER_MODE: Final = 0o700
@@ -58,9 +58,12 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def hold(folder: Path) -> Iterator[None]:
-    """Make and hold the data folder; the system lets go if the process dies. Raises FolderHeld, Invalid."""
-    make_folder(folder)
-    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+    """Make and hold the data folder; the system lets go if the process dies. Raises FolderHeld or why not."""
+    try:
+        make_folder(folder)
+        descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+    except OSError as error:
+        raise Unavailable(f"The data folder {folder} cannot be written to ({error.strerror}).") from error
     try:
         _take(descriptor, folder)
         os.truncate(descriptor, 0)
@@ -82,7 +85,7 @@ def _take(descriptor: int, folder: Path) -> None:
 def is_held(folder: Path) -> bool:
     """Whether a server (or a command that opened the database itself) holds the folder at this moment."""
     try:
-        descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC)
+        descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     try:

@@ -85,6 +85,8 @@ class SqliteLog:
                 self._abandon()
                 kind = LogFailed if is_passing(error) else CorruptLog
                 raise kind(f"log.db cannot be opened ({error}).") from error
+            except OSError as error:
+                raise LogFailed(f"log.db cannot be opened ({error.strerror}).") from error
         return self
 
     def __exit__(self, *_: object) -> None:
