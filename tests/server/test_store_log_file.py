@@ -24,6 +24,8 @@ from server.store.log import SqliteLog
 from server.store.log_file import VERSION
 
 NAME = DocName(TaskId("11111111-1111-4111-8111-111111111111"))
+State = list[tuple[int, int, Snapshot | None, list[tuple[int, bytes]], tuple[Claim, ...]]]
+"""Of each document: generation, head, snapshot, tail, claims."""
 
 
 @contextmanager
@@ -134,21 +136,51 @@ def test_what_was_answered_survives_kill_9(tmp_path: Path, durability: str) -> N
                 assert updates(opened) == [(seq, b"%d" % seq) for seq in range(covered + 1, opened.head + 1)]
 
 
-def test_a_torn_write_ahead_log_loses_only_what_was_torn(tmp_path: Path) -> None:
+def _write_some(log: SqliteLog, names: list[DocName]) -> list[State]:
+    """Commits of every kind, and what the log held after each of them."""
+    docs = [log.open(name).doc for name in names]
+    states = [_state(log, names)]
+    for seq in range(8):
+        claims = (Claim(seq + 1, ANN, False),)
+        log.append([append(docs[0], seq, b"%d" % seq, claims=claims), append(docs[1], seq, b"%d" % seq * 300)])
+        states.append(_state(log, names))
+        if seq == 5:
+            log.replace(docs[0], Snapshot(4, b"four" * 200, b"gate", b"index"))
+            states.append(_state(log, names))
+    log.fork(names[1], Snapshot(8, b"eight"), "test")
+    return [*states, _state(log, names)]
+
+
+def _state(log: SqliteLog, names: list[DocName]) -> State:
+    return [
+        (opened.generation, opened.head, opened.snapshot, updates(opened), opened.claims)
+        for opened in (log.open(name) for name in names if log.exists(name))
+        if opened.head
+    ]
+
+
+@pytest.mark.parametrize("how", ["cut off", "garbled"])
+def test_a_torn_write_ahead_log_holds_what_was_confirmed_up_to_where_it_is_torn(tmp_path: Path, how: str) -> None:
+    """At every 512th byte, under ``process``: what a power loss may leave. A prefix, of all documents alike."""
     path = tmp_path / "log.db"
-    with SqliteLog(path) as log:
-        doc = log.open(NAME).doc
-        for seq in range(20):
-            log.append([append(doc, seq, b"%d" % (seq + 1))])
+    names = [new_name(), new_name()]
+    with SqliteLog(path, "process") as log:
+        states = _write_some(log, names)
         whole, wal = path.read_bytes(), Path(f"{path}-wal").read_bytes()
-    rng = random.Random(1)
-    for cut in sorted(rng.sample(range(len(wal)), 25)):
-        other = tmp_path / f"cut{cut}.db"
+    reached = []
+    for at in range(0, len(wal), 512):
+        torn = wal[:at] + (bytes(byte ^ 0x55 for byte in wal[at:]) if how == "garbled" else b"")
+        other = tmp_path / f"{at}.db"
         other.write_bytes(whole)
-        Path(f"{other}-wal").write_bytes(wal[:cut])
-        with SqliteLog(other) as log:
-            opened = log.open(NAME)
-            assert updates(opened) == [(seq, b"%d" % seq) for seq in range(1, opened.head + 1)]
+        Path(f"{other}-wal").write_bytes(torn)
+        with SqliteLog(other, "process") as log:
+            found = _state(log, names)
+        assert found in states
+        reached.append(states.index(found))
+        for suffix in ("", "-wal", "-shm"):
+            Path(f"{other}{suffix}").unlink(missing_ok=True)
+    assert reached == sorted(reached), "the later it is torn, the more is there"
+    assert set(reached) >= set(range(len(states) - 1)), "a commit that is whole is there"
 
 
 def test_flipped_bytes_are_an_error_or_harmless_but_never_other_content(tmp_path: Path) -> None:
