@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 Means = Literal["constraint", "decision", "question", "next_step", "nothing", "reported", "hedged", "no_question", "unsure"]
-Scope = Literal["clause", "sentence", "message", "beside"]
+Scope = Literal["clause", "sentence", "until_but", "message", "beside"]
 
 _HOLE: Final = re.compile(r"<(\w+)>")
 _APOSTROPHE: Final = re.compile(r"(?<=n)'(?=t)|(?<=\bi)'(?=m\b|ll\b|ve\b)|(?<=let)'(?=s\b)|(?<=that|what)'(?=s\b)|(?<=\|)'(?=m\||m\)|ve\||ve\))|(?<=\(\?:)'(?=m\||ve\||ve\))")
@@ -23,7 +23,7 @@ class Rule:
     """What a clause means in which ``pattern`` is found. The first rule of a table that fits is the one that counts.
 
     ``why`` is the reason in a line. ``scope`` says how far a ``nothing`` reaches: the clause, from here to the end of
-    its sentence, or the whole message; ``beside`` is a weak rule, whose clause belongs to a statement right before it.
+    its sentence, there until a turn such as "but" or 后来, or the whole message; ``beside`` is a weak rule, whose clause belongs to a statement right before it.
     ``reported`` is somebody else's word, which may still answer a question; what is ``hedged`` answers none.
     """
 
@@ -41,7 +41,8 @@ class Table:
     ``labels`` on what stands before a colon. ``retracts`` takes back what was said before, ``settles`` makes what
     stands beside it a decision, ``continues`` belongs to the clause before, ``leading`` and ``trailing`` are no part of
     a statement, ``reports`` before and ``sources`` after an answer tell whom it comes from, ``interrogative`` opens a question that may hold commas, ``opening`` is a cue that is left out of what is filed, ``bare`` begins a choice that
-    leaves its topic to what follows.
+    leaves its topic to what follows, ``turns`` leads from what was to what is,
+    ``contrasts`` says what was not chosen, beside what was.
     The severity of a constraint is read from ``critical``, ``uncritical`` (which negates it) and ``normal``.
     """
 
@@ -63,6 +64,8 @@ class Table:
     sources: re.Pattern[str]
     opening: re.Pattern[str]
     bare: re.Pattern[str]
+    turns: re.Pattern[str]
+    contrasts: re.Pattern[str]
 
 
 def table(means: Means, holes: dict[str, str], rows: Iterable[tuple[str, str] | tuple[str, str, Scope]]) -> list[Rule]:

@@ -94,6 +94,7 @@ def _judge(clauses: list[Clause], text: str, parts: list[_Part]) -> bool:
     """Take the clauses of one sentence for what they are; False if nothing in the whole message counts."""
     label = _label(clauses[0].label)
     void = label is not None and label.means == "nothing"
+    until_but = False
     reported = label is not None and label.means == "reported"
     first = len(parts)
     for clause in clauses:
@@ -105,10 +106,15 @@ def _judge(clauses: list[Clause], text: str, parts: list[_Part]) -> bool:
             _take_back(parts)
             parts.append(_Part(bare, "nothing", open=False))
             continue
-        rule = None if void else _rule(bare, table, own=label is not None and label.means not in {"nothing", "reported"})
+        rule = None if void and not until_but else _rule(bare, table, own=label is not None and label.means not in {"nothing", "reported"})
         if rule and rule.scope == "message":
             return False
-        void = void or (rule is not None and rule.means == "nothing" and rule.scope == "sentence")
+        if until_but and table.turns.search(f"{clause.after} {clause.plain}"):
+            void = until_but = False
+            rule = _rule(bare, table, own=True)
+        elif rule and rule.means == "nothing" and rule.scope in {"sentence", "until_but"}:
+            until_but = rule.scope == "until_but" and (until_but or not void)
+            void = True
         reported = (reported and clause.after != "but") or (rule is not None and rule.means == "reported" and rule.scope == "sentence")
         if reported or (rule and rule.means == "reported"):
             parts.append(_Part(bare, "nothing"))
@@ -140,7 +146,7 @@ def _part(clause: Clause, rule: Rule | None, table: Table) -> _Part:
         return _Part(clause, "nothing", open=False)
     if rule.scope == "beside":
         return _Part(clause, rule.means, weak=True)
-    if clause.text.endswith(("?", "？")) and rule.means != "question":
+    if clause.text.endswith(("?", "？")) and rule.means != "question" and not clause.text.startswith("@"):
         return _Part(clause, "nothing", open=False)
     return _Part(clause, rule.means, open=rule.means not in {"question"})
 
@@ -163,6 +169,10 @@ def _place(parts: list[_Part], first: int, part: _Part, about: tuple[Rule | None
             part.means = label.means
     elif before and before.settles and part.means in {"nothing", "unsure", "next_step"}:
         part.means = "decision"
+    if before and before.means == "nothing" and before.open and table.contrasts.search(plain):
+        before.means = "decision"
+        _extend(before, part.clause, text)
+        return
     if before and before.means in {"decision", "constraint"} and table.continues.search(plain):
         if part.means in {"nothing", "unsure", before.means}:
             _extend(before, part.clause, text)
