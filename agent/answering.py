@@ -7,9 +7,11 @@ what is written is asked of ``advance`` in the same breath.
 
 from __future__ import annotations
 
+import traceback
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, Final, Protocol
 
 import anyio
@@ -131,7 +133,9 @@ class Answering:
         except Refusal as refusal:
             self._happen(Broke(f"the server did not take what was written ({refusal})"))
         except Exception as error:  # a mind's or a reader's mistake must cost this turn only
-            self._happen(Broke(f"the agent made a mistake ({type(error).__name__})"))
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{Path(place.filename).name}:{place.lineno}"
+            self._happen(Broke(f"the agent made a mistake ({type(error).__name__}, {where})"))
 
     # -- what happens
 

@@ -22,7 +22,7 @@ import anyio
 from agent.door import open_door
 from agent.errors import AgentError, Usage, first_of
 from agent.host import Host
-from agent.process import BOOT, HANGS_AFTER
+from agent.process import BOOT, HANGS_AFTER, Nursery
 from agent.workers import open_workers
 
 MAX_TOKEN: Final = 4096
@@ -45,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(words: Sequence[str] | None = None, *, boot: str = BOOT, patience: float = HANGS_AFTER) -> int:
-    """Run until told to end; the exit code. ``boot`` is the program of a worker, ``patience`` its longest silence."""
+    """Run until told to end; the exit code. ``boot`` is the nursery's program; ``patience`` in seconds, see there."""
     asked = parser().parse_args(words)
     logging.basicConfig(
         level=logging.INFO if asked.verbose else logging.WARNING, format="clew agent: %(message)s", stream=sys.stderr
@@ -72,7 +72,7 @@ async def _run(asked: argparse.Namespace, server: str, bearer: str, boot: str, p
                 tasks.start_soon(_end_with_input, tasks.cancel_scope)
             async with (
                 open_door(server, bearer) as door,
-                open_workers(server, model, boot=boot, patience=patience) as workers,
+                open_workers(Nursery(server, model, boot, patience)) as workers,
             ):
                 await Host(door, workers, asked.task).run()
     except BaseExceptionGroup as several:

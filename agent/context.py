@@ -64,11 +64,6 @@ def missing(contents: Contents, asked: Collection[str]) -> set[str]:
     return set(asked) - {item["id"] for item in contents.messages}
 
 
-def unanswered(contents: Contents, known: Collection[str]) -> list[str]:
-    """People's messages that are none of the known."""
-    return [item["id"] for item in contents.messages if item["role"] != "agent" and item["id"] not in known]
-
-
 def language_of(text: str) -> Language | None:
     """The language to answer in, by script: Chinese where Han characters outnumber Latin words; None without letters.
 

@@ -104,7 +104,8 @@ class Host:
                 ended = await held.answer(worker)
                 if ended.outcome != "done":
                     worker.kill()  # what it holds was perhaps never admitted
-                    log.info("turn %s is %s: %s", held.turn, ended.outcome, ended.why)
+                    level = logging.INFO if ended.outcome == "stopped" else logging.WARNING
+                    log.log(level, "turn %s is %s: %s", held.turn, ended.outcome, ended.why)
         except WorkerLost as lost:
             log.warning("turn %s: %s", held.turn, lost)
             await held.give_back(str(lost))

@@ -8,6 +8,14 @@ from contextlib import asynccontextmanager
 from agent.mind import Brief, FellBack, Mind, Thought
 
 
+def load(model: str | None) -> None:
+    """Import beforehand what ``open_mind`` will need."""
+    import agent.clerk
+
+    if model:
+        import agent.models  # noqa: F401
+
+
 @asynccontextmanager
 async def open_mind(model: str | None) -> AsyncIterator[Mind]:
     """The mind for ``model`` (``provider:name``), or the clerk for None. A model that can't be had is the clerk, too,

@@ -17,6 +17,7 @@ from agent.mind import Mind
 from agent.pipe import Begin, Boundary, Ended, Proposed, ToHost
 from crdt_docs.client import Client, connect
 from crdt_docs.errors import ConnectionRefused, Malformed
+from crdt_docs.ids import new_client_id
 from crdt_docs.presence import Presence
 
 SYNC_WITHIN: Final = 20.0
@@ -39,7 +40,7 @@ class Peer:
         self._mind = mind
         self._tell = tell
         self._grant = ""
-        self._doc: Doc[Any] = Doc()
+        self._doc: Doc[Any] = Doc(client_id=new_client_id())  # not by the engine's dice, which a fork may share
         self._answering: Answering | None = None
         self._stopped = False
         self._joining = anyio.CancelScope()

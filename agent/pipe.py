@@ -55,9 +55,9 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The worker is loaded and can begin; ``mind`` is who thinks in it, ``why`` tells if it is not who was named."""
+    """The worker can begin; ``why`` tells if the clerk thinks in it though a model was named."""
 
-    mind: str
+    pid: int
     why: str | None = None
 
 

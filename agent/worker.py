@@ -1,20 +1,14 @@
 """The process in which one task's participant lives, and may die.
 
-Owns the process's limits and its side of the pipe. Must never outlive the host: idle, it ends with the pipe; busy,
-SIGIO ends it when the other end of its lifeline closes, even while native code holds the interpreter's lock. What
-happens to be printed here goes nowhere: a native panic prints what it was about, which may be people's words.
+Owns its side of the pipe. Must never print: a native panic prints what it was about, which may be people's words, and
+so what is printed goes nowhere.
 """
 
 from __future__ import annotations
 
 import asyncio
-import fcntl
-import json
 import os
-import resource
-import signal
 import socket
-import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Final
@@ -32,26 +26,9 @@ BEAT: Final = 1.0
 OpenMind = Callable[[str | None], AbstractAsyncContextManager[Mind]]
 
 
-def main(open_mind: OpenMind = open_mind) -> None:
-    """Run with ``sys.argv[1]`` a JSON list: descriptor of the pipe, of the lifeline, server URL, model or null."""
-    descriptor, lifeline, server, model = json.loads(sys.argv[1])
-    _limit(lifeline)
-    pipe = socket.socket(fileno=descriptor)
-    anyio.run(_serve, pipe, server, model, open_mind)
-    os._exit(0)  # a mind's threads must not keep what has nobody to talk to
-
-
-def _limit(lifeline: int) -> None:
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    signal.signal(signal.SIGIO, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
-    fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC | os.O_NONBLOCK)
-    try:
-        if os.read(lifeline, 1) == b"":
-            os._exit(1)  # the host had ended before anybody listened
-    except BlockingIOError:
-        pass
+def run(pipe: int, server: str, model: str | None, open_mind: OpenMind = open_mind) -> None:
+    """A worker's life, with the descriptor of its pipe."""
+    anyio.run(_serve, socket.socket(fileno=pipe), server, model, open_mind)
 
 
 async def _serve(pipe: socket.socket, server: str, model: str | None, open_mind: OpenMind) -> None:
@@ -63,7 +40,7 @@ async def _serve(pipe: socket.socket, server: str, model: str | None, open_mind:
 
     async with open_mind(model) as mind, anyio.create_task_group() as tasks:
         peer = Peer(server, mind, tell)
-        tell(Ready(mind.name, mind.why if isinstance(mind, Substitute) else None))
+        tell(Ready(os.getpid(), mind.why if isinstance(mind, Substitute) else None))
 
         async def work() -> None:
             await peer.work()

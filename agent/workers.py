@@ -1,10 +1,11 @@
-"""The worker processes: a warm spare, and one process a task.
+"""The worker processes: one a task.
 
 Owns who is lent what, and for how long. Must never lend a worker to two tasks, or leave one behind.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
@@ -13,12 +14,12 @@ import anyio
 from anyio.abc import TaskGroup
 
 from agent.errors import WorkerLost
-from agent.process import BOOT, HANGS_AFTER, Worker
+from agent.process import Nursery, Worker
 
-SPARE_AFTER: Final = 1.0
-"""Seconds after a worker was lent before the next spare is started: the turn goes first."""
 IDLE: Final = 20.0
 """Seconds for which a worker stays on its task after a turn."""
+
+log = logging.getLogger("clew.agent")
 
 
 class _Stay:
@@ -37,21 +38,16 @@ class Workers:
     W2  a worker that was killed, or whose turn came to grief, is never lent again
     """
 
-    def __init__(self, server: str, model: str | None, tasks: TaskGroup, boot: str, patience: float) -> None:
-        self._server = server
-        self._model = model
+    def __init__(self, nursery: Nursery, tasks: TaskGroup) -> None:
+        self._nursery = nursery
         self._tasks = tasks
-        self._boot = boot
-        self._patience = patience
-        self._spare: Worker | None = None
         self._lent: dict[str, anyio.Event] = {}
         self._staying: dict[str, _Stay] = {}
         self._all: set[Worker] = set()
-        self._starting = anyio.Lock()
 
     @asynccontextmanager
     async def lend(self, task: str) -> AsyncIterator[Worker]:
-        """A worker for one turn of a task: the one that is still there, the spare, or a new one. Raises WorkerLost.
+        """A worker for one turn of a task: the one that is still there, or a new one. Raises WorkerLost.
 
         It stays on the task for a while, but for one that ended or was left with an error.
         """
@@ -74,19 +70,6 @@ class Workers:
             del self._lent[task]
             returned.set()
 
-    async def keep_spare(self, after: float = 0.0) -> None:
-        """See to it that a loaded worker waits. One that can't be started is started when it is needed."""
-        await anyio.sleep(after)
-        async with self._starting:
-            if self._spare is not None and self._spare.ended:
-                await self._end(self._spare)
-                self._spare = None
-            if self._spare is None:
-                try:
-                    self._spare = await self._start()
-                except WorkerLost:
-                    return
-
     async def close(self) -> None:
         """End them all."""
         for worker in list(self._all):
@@ -102,17 +85,7 @@ class Workers:
             if not stay.worker.ended:
                 return stay.worker
             await self._end(stay.worker)
-        async with self._starting:
-            spare, self._spare = self._spare, None
-            if spare is not None and spare.ended:
-                await self._end(spare)
-                spare = None
-            worker = spare or await self._start()
-        self._tasks.start_soon(self.keep_spare, SPARE_AFTER)
-        return worker
-
-    async def _start(self) -> Worker:
-        worker = await Worker.start(self._server, self._model, boot=self._boot, patience=self._patience)
+        worker = await self._nursery.bear()
         self._all.add(worker)
         return worker
 
@@ -136,15 +109,23 @@ class Workers:
 
 
 @asynccontextmanager
-async def open_workers(
-    server: str, model: str | None, *, boot: str = BOOT, patience: float = HANGS_AFTER
-) -> AsyncIterator[Workers]:
-    """Worker processes until the block ends. ``boot`` is the program that a worker runs."""
-    async with anyio.create_task_group() as tasks:
-        workers = Workers(server, model, tasks, boot, patience)
-        tasks.start_soon(workers.keep_spare)
+async def open_workers(nursery: Nursery) -> AsyncIterator[Workers]:
+    """Worker processes until the block ends; the nursery is loaded meanwhile."""
+
+    async def warm() -> None:
         try:
+            await nursery.warm()
+        except WorkerLost as lost:
+            log.warning("%s", lost)  # and again when a worker is needed
+
+    workers: Workers | None = None
+    try:
+        async with anyio.create_task_group() as tasks:
+            workers = Workers(nursery, tasks)
+            tasks.start_soon(warm)
             yield workers
-        finally:
             tasks.cancel_scope.cancel()
+    finally:  # when nobody listens to a worker any more
+        if workers is not None:
             await workers.close()
+        await nursery.close()

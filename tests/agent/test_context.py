@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pycrdt import Doc, Map
 
-from agent.context import build_brief, language_of, milliseconds, missing, unanswered
+from agent.context import build_brief, language_of, milliseconds, missing
 from crdt_docs.contents import Contents, read_contents
 from crdt_docs.entries import message
 from crdt_docs.ids import new_ordered_id
@@ -64,10 +64,9 @@ def test_a_brief_knows_whether_a_name_is_wanted() -> None:
     assert not build_brief(contents, ids, answer="x", now=AT).needs_name
 
 
-def test_missing_and_unanswered_messages_are_told() -> None:
+def test_messages_that_are_not_there_are_told() -> None:
     contents, ids = said(("Ana", "user", "one"), ("Clew", "agent", "two"), ("Bo", "user", "three"))
     assert missing(contents, [ids[0], "gone"]) == {"gone"}
-    assert unanswered(contents, [ids[0]]) == [ids[2]]
 
 
 @pytest.mark.parametrize(

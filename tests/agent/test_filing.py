@@ -223,7 +223,7 @@ def test_no_proposal_makes_it_raise() -> None:
         "Who signs?",
     ]
     kinds: list[Any] = ["constraint", "decision", "question", "answer", "next_step", "nonsense"]
-    for _ in range(1500):
+    for _ in range(400):
         proposal = Proposal(
             dice.choice(kinds),
             dice.choice(strings),

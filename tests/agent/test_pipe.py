@@ -25,7 +25,7 @@ def test_every_word_is_read_as_it_was_written() -> None:
     for order in (BEGIN, Grant("g"), Queued(("m",)), Queued(()), Stop()):
         assert read_for_worker(write_line(order)) == order
     for word in (
-        Ready("clerk"),
+        Ready(7, "why"),
         Alive(),
         Boundary(),
         Proposed("名"),

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from kit.running_server import PATIENCE, ROOT, environment
 
-WORKER = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); "
-    "from agent.worker import main; from kit.scripted_mind import open_scripted; main(open_scripted)"
+NURSERY = (
+    "from functools import partial; from agent.nursery import main; from agent.worker import run; "
+    "from kit.scripted_mind import open_scripted; main(partial(run, open_mind=open_scripted), print)"
 )
 HOST = (
     "import sys; sys.path[:0] = [{root!r}, {tests!r}]; from agent.cli import main; "
@@ -38,13 +38,16 @@ class AgentProcess:
         return self.process.pid
 
     def workers(self) -> list[int]:
-        """Its children that run."""
-        return children_of(self.pid)
+        """The workers that run."""
+        return [worker for nursery in children_of(self.pid) for worker in children_of(nursery)]
 
-    def wait_for_workers(self, number: int = 1) -> list[int]:
-        """Wait until so many are loaded."""
-        wait_until(lambda: len([pid for pid in self.workers() if is_loaded(pid)]) >= number)
-        return self.workers()
+    def processes(self) -> list[int]:
+        """All processes that it has started and that run."""
+        return [*children_of(self.pid), *self.workers()]
+
+    def wait_until_loaded(self) -> None:
+        """Wait until workers can be had at once."""
+        wait_until(lambda: any(map(is_loaded, children_of(self.pid))))
 
     def kill(self) -> None:
         """kill -9, the host alone."""
@@ -76,7 +79,7 @@ class AgentProcess:
 
 def start_agent(server: str, bearer: str, log: Path, *options: str, patience: float = 10.0) -> AgentProcess:
     """Start one for the server at that URL; it reads its bearer from standard input."""
-    program = HOST.format(root=str(ROOT), tests=str(ROOT / "tests"), boot=WORKER, patience=patience)
+    program = HOST.format(root=str(ROOT), tests=str(ROOT / "tests"), boot=NURSERY, patience=patience)
     with log.open("ab") as errors:
         process = subprocess.Popen(
             [sys.executable, "-I", "-c", program, "--server", server, "--token-file", "-", "--verbose", *options],
@@ -98,9 +101,9 @@ def running_agent(server: str, bearer: str, log: Path, *options: str, patience: 
     try:
         yield agent
     finally:
-        workers = agent.workers()
+        processes = agent.processes()
         agent.stop()
-        wait_until(lambda: not any(is_alive(pid) for pid in workers))
+        wait_until(lambda: not any(is_alive(pid) for pid in processes))
 
 
 def children_of(parent: int) -> list[int]:
@@ -123,7 +126,7 @@ def is_alive(pid: int) -> bool:
 
 
 def is_loaded(pid: int) -> bool:
-    """Whether a worker has loaded the engine."""
+    """Whether a process has loaded the engine."""
     try:
         return "_pycrdt" in Path(f"/proc/{pid}/maps").read_text()
     except OSError:

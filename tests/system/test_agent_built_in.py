@@ -27,7 +27,9 @@ async def test_the_built_in_agent_answers_and_no_process_of_it_outlives_a_killed
             assert [item["text"] for item in contents.questions] == ["Who signs the contract?"]
             await laptop.until(lambda: laptop.contents.meta["name"] not in ("", "Untitled task"))
         hosts = children_of(served.server.pid)
-        workers = [worker for host in hosts for worker in children_of(host)]
+        nurseries = [nursery for host in hosts for nursery in children_of(host)]
+        workers = [worker for nursery in nurseries for worker in children_of(nursery)]
         assert workers
         await anyio.to_thread.run_sync(served.server.kill)
-        await anyio.to_thread.run_sync(wait_until, lambda: not any(is_alive(pid) for pid in [*hosts, *workers]), 10.0)
+        everybody = [*hosts, *nurseries, *workers]
+        await anyio.to_thread.run_sync(wait_until, lambda: not any(is_alive(pid) for pid in everybody), 10.0)
