@@ -178,8 +178,8 @@ class Devices:
         for context in self._contexts:
             context.close()
 
-    def new(self, kind: Kind = "laptop", theme: Theme = "light") -> Device:
-        """A fresh profile."""
+    def new(self, kind: Kind = "laptop", theme: Theme = "light", locale: str = "en") -> Device:
+        """A fresh profile; ``locale`` is the browser's language."""
         width, height = SIZES[kind]
         touch = kind != "laptop"
         context = self._browser.new_context(
@@ -187,7 +187,7 @@ class Devices:
             color_scheme=theme,
             has_touch=touch,
             is_mobile=touch,
-            locale="en",
+            locale=locale,
         )
         context.set_default_timeout(15_000)
         self._contexts.append(context)
