@@ -12,10 +12,22 @@ function offlineWorker(): Plugin {
     name: "clew-offline-worker",
     apply: "build",
     generateBundle(_, bundle) {
-      const files = ["/", "/icon.svg", ...Object.keys(bundle).filter((name) => name.startsWith("assets/")).map((name) => `/${name}`).sort()];
+      const files = [
+        "/",
+        "/icon.svg",
+        ...Object.keys(bundle)
+          .filter((name) => name.startsWith("assets/"))
+          .map((name) => `/${name}`)
+          .sort(),
+      ];
       const page = readFileSync("index.html", "utf8");
-      const version = createHash("sha256").update(JSON.stringify([files, page])).digest("hex").slice(0, 16);
-      const source = readFileSync("src/offline_worker.js", "utf8").replace('"__FILES__"', JSON.stringify(files)).replace("__VERSION__", version);
+      const version = createHash("sha256")
+        .update(JSON.stringify([files, page]))
+        .digest("hex")
+        .slice(0, 16);
+      const source = readFileSync("src/offline_worker.js", "utf8")
+        .replace('"__FILES__"', JSON.stringify(files))
+        .replace("__VERSION__", version);
       this.emitFile({ type: "asset", fileName: "sw.js", source });
     },
   };

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import httpx2
 import pytest
 from kit.devices import Home
+from kit.running_server import RunningServer
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -25,6 +27,30 @@ def test_the_phone_is_offered_what_the_laptop_was_on_and_is_one_tap_from_it(home
     phone.show("Overview")
     expect(phone.section("Must hold")).to_contain_text("Never below 150 k€")
     expect(phone.page.locator(".also")).to_contain_text("You are also here on Chrome on Linux.")
+
+
+LET_IN = """([task, user]) => fetch(`/api/v1/tasks/${task}/members`, {
+  method: "POST", headers: {"content-type": "application/json"}, body: JSON.stringify({user, role: "editor"}),
+}).then(answer => answer.status)"""
+
+
+def test_what_others_did_meanwhile_is_told_with_who_did_it(home: Home, shared_server: RunningServer) -> None:
+    laptop, phone = home.laptop, home.phone
+    task = laptop.page.url.rpartition("/")[2]
+    shared_server.clew("user", "add", "mia")
+    assert laptop.page.evaluate(LET_IN, [task, "mia"]) == 201
+    laptop.open()
+    phone.open()
+    url = f"{shared_server.url}/api/v1/tasks/{task}/messages"
+    bearer = {"authorization": f"Bearer {shared_server.new_token('mia')['token']}"}
+    assert httpx2.post(url, json={"text": "Acme called."}, headers=bearer, trust_env=False).status_code == 201
+    phone.open()
+    card = phone.page.get_by_role("region", name="You were working on")
+    expect(card.get_by_role("heading", name="1 change since you last looked")).to_be_visible(timeout=15_000)
+    expect(card.locator(".changes")).to_contain_text("Acme called.")
+    expect(card.locator(".changes")).to_contain_text("Message · added · mia")
+    phone.picture("return-changes-phone-dark")
+    laptop.open(f"/t/{task}").show("Document")
 
 
 def test_what_is_wrong_on_the_card_is_corrected_there_for_everyone(home: Home) -> None:

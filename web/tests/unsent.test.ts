@@ -49,8 +49,8 @@ test("all that was only here is offered by its words, and goes back without touc
     ["constraint", "a constraint"],
     ["constraint", `edited: ${readLedger(doc).constraints[0]!.text}`],
     ["message", "a message"],
+    ["next_step", "a step"],
     ["paragraph", "a paragraph 合同 😀"],
-    ["step", "a step"],
   ]);
   putBack(doc, lost, "Kept here");
   expect(readLedger(doc).constraints.find((one) => one.id === constraint)).toMatchObject({

@@ -10,7 +10,7 @@ import { root, readDocuments, type Root } from "./schema";
 import { entriesOf, words } from "./values";
 
 export interface Lost {
-  kind: "paragraph" | "message" | "constraint" | "decision" | "question" | "answer" | "step" | "goal";
+  kind: "paragraph" | "message" | "constraint" | "decision" | "question" | "answer" | "next_step" | "goal";
   /** The document's title, for a paragraph. */
   where: string;
   text: string;
@@ -25,7 +25,7 @@ const LEDGER: [Root, Lost["kind"]][] = [
   ["constraints", "constraint"],
   ["decisions", "decision"],
   ["questions", "question"],
-  ["slots", "step"],
+  ["slots", "next_step"],
 ];
 
 type IsThrough = (item: Y.Item) => boolean;

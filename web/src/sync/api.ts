@@ -36,15 +36,20 @@ export interface Change extends Item {
   what: "added" | "edited" | "answered" | "retired" | "superseded" | "removed";
   by: string | null;
   device: string | null;
-  agent?: string | null;
+  agent: string | null;
+  /** Whether it was the person who asks, on another device. */
+  you: boolean;
   at: string | null;
 }
 
-/** Where a task stands. `narrative` is a model's paragraph, if the server found all in it that must be. */
+/**
+ * Where a task stands. `text` names all that it owes; `narrative` is an agent's own paragraph, null unless the server found it
+ * true to the facts.
+ */
 export interface Resumption {
   task: Task;
   text: string;
-  narrative?: string | null;
+  narrative: string | null;
   facts: {
     constraints: Item[];
     decisions: Item[];

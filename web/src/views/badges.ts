@@ -14,3 +14,24 @@ export function severityView(severity: string) {
 export function badgeView(name: Plain): TemplateResult {
   return html`<span class="badge">${say(name)}</span>`;
 }
+
+const KINDS: Record<string, Plain> = {
+  paragraph: "kind.paragraph",
+  message: "kind.message",
+  constraint: "kind.constraint",
+  decision: "kind.decision",
+  question: "kind.question",
+  answer: "kind.answer",
+  next_step: "kind.next_step",
+  goal: "kind.goal",
+  output: "kind.output",
+  document: "kind.document",
+  dialogue: "kind.dialogue",
+  call: "kind.call",
+};
+
+/** What an entry is called; as it comes where we do not know it. */
+export function kindOf(kind: string): string {
+  const name = KINDS[kind];
+  return name ? say(name) : kind;
+}

@@ -12,7 +12,8 @@ import * as entries from "../doc/entries";
 import { readLedger } from "../doc/ledger";
 import { root } from "../doc/schema";
 import type { Api, Turn } from "../sync/api";
-import { ago, inFull, say, type Plain } from "../words/language";
+import { ago, inFull, say } from "../words/language";
+import { kindOf } from "./badges";
 import { isSignedOut, PageElement, whyOf } from "./element";
 import { isComposing } from "./keys";
 import type { AgentHere } from "./people";
@@ -195,17 +196,9 @@ export class ConversationView extends PageElement {
   }
 
   #filed(ref: Extract<Ref, { kind: "filed" }>) {
-    const kinds: Record<string, Plain> = {
-      constraint: "kind.constraint",
-      decision: "kind.decision",
-      question: "kind.question",
-      answer: "kind.answer",
-      next_step: "kind.next_step",
-    };
-    const kind = kinds[ref.entry];
     const text = textOf(this.doc, ref.id);
     return html`<li>
-      <span class="badge filed">${kind ? say(kind) : ref.entry}</span>
+      <span class="badge filed">${kindOf(ref.entry)}</span>
       <button type="button" class="link" @click=${() => this.#send("show-entry", ref.id)}>${text ?? say("talk.gone")}</button>
     </li>`;
   }

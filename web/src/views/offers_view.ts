@@ -2,20 +2,9 @@
 
 import { html, nothing, type TemplateResult } from "lit";
 
-import type { Lost } from "../doc/unsent";
 import type { Offer } from "../sync/open_task";
-import { say, type Plain } from "../words/language";
-
-const KINDS: Record<Lost["kind"], Plain> = {
-  paragraph: "kind.paragraph",
-  message: "kind.message",
-  constraint: "kind.constraint",
-  decision: "kind.decision",
-  question: "kind.question",
-  answer: "kind.answer",
-  step: "kind.next_step",
-  goal: "kind.goal",
-};
+import { say } from "../words/language";
+import { kindOf } from "./badges";
 
 export interface Choices {
   putBack: (offer: Offer) => void;
@@ -33,7 +22,7 @@ export function offersView(offers: Offer[], { putBack, discard, mayWrite }: Choi
           ${offer.lost.map(
             (one) =>
               html`<li>
-                <span class="badge">${say(KINDS[one.kind])}</span>
+                <span class="badge">${kindOf(one.kind)}</span>
                 ${one.where ? html`<span class="quiet">${one.where}:</span>` : nothing} <span class="lost">${one.text}</span>
               </li>`,
           )}

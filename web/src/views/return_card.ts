@@ -9,7 +9,7 @@ import type { Api, Candidate, Change, Item, Person, Resumption } from "../sync/a
 import type { Correction } from "../sync/correction";
 import { ago, inFull, say, type Plain } from "../words/language";
 import { follow, isSignedOut, PageElement, signedOut, whyOf } from "./element";
-import { badgeView, severityView } from "./badges";
+import { badgeView, kindOf, severityView } from "./badges";
 
 const CHANGES = 6;
 /** Where the server's paragraph has said which task it is about; the quotes hold nothing that ends them. */
@@ -80,9 +80,10 @@ export class ReturnCard extends PageElement {
   }
 
   #body({ text, narrative, facts }: Resumption) {
-    const paragraph = narrative ?? text.replace(OPENING, "");
+    const paragraph = text.replace(OPENING, "");
     const next = facts.next_step;
-    return html`${paragraph ? html`<p class="paragraph">${paragraph}</p>` : nothing}
+    return html`${narrative ? html`<p class="narrative"><span class="eyebrow">${say("return.in_short")}</span>${narrative}</p>` : nothing}
+    ${paragraph ? html`<p class="paragraph">${paragraph}</p>` : nothing}
     ${facts.changes.length ? this.#changes(facts.changes) : nothing}
     ${next ? html`<p class="next"><span class="eyebrow">${say("return.next")}</span> ${next.text}</p>` : nothing}
     ${this.#all(facts)}`;
@@ -101,11 +102,12 @@ export class ReturnCard extends PageElement {
       <ul class="changes">
         ${changes.slice(0, CHANGES).map((one) => {
           const at = one.at ? Date.parse(one.at) : NaN;
-          const who = [one.agent ?? one.by, one.agent ? null : one.device].filter(Boolean);
+          const who = one.agent ? [one.agent] : [one.you ? say("people.you") : one.by, one.device];
+          const deed = [kindOf(one.kind ?? ""), say(whats[one.what] ?? "change.edited"), ...who];
           return html`<li>
             <span>${one.text}</span>
             <span class="meta">
-              ${[say(whats[one.what] ?? "change.edited"), ...who].join(" · ")}
+              ${deed.filter(Boolean).join(" · ")}
               ${Number.isNaN(at) ? nothing : html` · <time title=${inFull(at)}>${ago(at)}</time>`}
             </span>
           </li>`;

@@ -62,6 +62,7 @@ export const CATALOGUE = {
   "return.next": ["Next step", "下一步"],
   "return.changed": ["{n} change since you last looked|{n} changes since you last looked", "自您上次查看以来有 {n} 处变更"],
   "return.more": ["and {n} more", "另有 {n} 处"],
+  "return.in_short": ["In short", "概述"],
   "return.all": ["Everything that stands, to check or correct", "查看或更正全部内容"],
   "return.not_filed": ["Said, but not filed", "说过但尚未归档"],
   "return.correct": ["Correct", "更正"],
@@ -219,6 +220,10 @@ export const CATALOGUE = {
   "kind.answer": ["Answer", "回答"],
   "kind.next_step": ["Next step", "下一步"],
   "kind.goal": ["Goal", "目标"],
+  "kind.output": ["Result", "成果"],
+  "kind.document": ["Document", "文档"],
+  "kind.dialogue": ["Dialogue", "对话流程"],
+  "kind.call": ["Tool", "工具"],
 
   "talk.title": ["Conversation", "对话"],
   "talk.welcome": [
