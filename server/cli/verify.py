@@ -9,17 +9,21 @@ import argparse
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from crdt_docs.ids import DocName
 from server.cli.asking import print_json
 from server.cli.flags import Commands, command, settings, with_folder, with_json
 from server.domain.errors import NotFound
 from server.domain.log import CorruptLog
 from server.rooms.soundness import check
-from server.store.examine import Examined, check_file, examine, known_tasks, strays
+from server.store.examine import Examined, check_file, examine, known_tasks, strays, tasks_with_words
 from server.store.log_file import LOG
 from server.store.manifest import MANIFEST, differing, load
 from server.store.nouns import DATABASE
+
+TRIES: Final = 5
+BREATH: Final = 0.1
 
 
 def add(commands: Commands) -> None:
@@ -80,9 +84,7 @@ def _documents(folder: Path, tasks: frozenset[str] | None) -> Iterator[dict[str,
 
 def _line(folder: Path, found: Examined, tasks: frozenset[str] | None) -> dict[str, Any]:
     covered = found.snapshot.seq if found.snapshot else 0
-    orphan = tasks is not None and found.name.task not in tasks
-    if orphan:  # begun since, perhaps
-        orphan = found.name.task not in (known_tasks(folder / DATABASE) or ())
+    orphan = tasks is not None and found.name.task not in tasks and _stays_orphan(folder, found.name)
     return {
         "document": str(found.name),
         "generation": found.generation,
@@ -97,14 +99,24 @@ def _line(folder: Path, found: Examined, tasks: frozenset[str] | None) -> dict[s
     }
 
 
+def _stays_orphan(folder: Path, name: DocName) -> bool:
+    """A task that was begun since has one by now; one that is being deleted loses its document in a moment."""
+    for _ in range(TRIES):
+        if name.task in (known_tasks(folder / DATABASE) or ()) or next(examine(folder / LOG, name), None) is None:
+            return False
+        time.sleep(BREATH)
+    return True
+
+
 def _without_document(folder: Path, tasks: frozenset[str] | None, documents: list[dict[str, Any]]) -> list[str]:
-    """Tasks that had no document at the beginning and have none at the end; a task is begun before its document."""
+    """Tasks that had no document at the beginning and have none at the end: each is begun just before its document."""
     if tasks is None or any(line["document"] == LOG for line in documents):
         return []
     missing = tasks - {line["document"] for line in documents if line["seq"]}
-    if missing:
-        missing &= known_tasks(folder / DATABASE) or frozenset()
-        missing -= {found.name.task for found in examine(folder / LOG) if found.name.part == "main" and found.head}
+    for _ in range(TRIES):
+        if missing:
+            time.sleep(BREATH)
+            missing = missing & (known_tasks(folder / DATABASE) or frozenset()) - tasks_with_words(folder / LOG)
     return sorted(missing)
 
 

@@ -31,6 +31,10 @@ _TWICE: Final = "SELECT task, part FROM documents WHERE current = 1 GROUP BY tas
 _STRAYS: Final = (
     "SELECT doc, count(*) FROM {table} WHERE doc NOT IN (SELECT id FROM documents) GROUP BY doc ORDER BY doc"
 )
+_WITH_WORDS: Final = (
+    "SELECT task FROM documents WHERE current = 1 AND part = 'main'"
+    " AND id IN (SELECT doc FROM updates UNION SELECT doc FROM snapshots)"
+)
 _HANGING: Final = ("updates", "snapshots", "claims", "authors", "cuts")
 
 
@@ -105,6 +109,12 @@ def known_tasks(path: Path) -> frozenset[str] | None:
             return frozenset(row[0] for row in connection.execute("SELECT id FROM tasks"))
     except FILE_ERRORS:
         return None
+
+
+def tasks_with_words(path: Path) -> frozenset[str]:
+    """The ids of the tasks whose main document has anything in it. Raises CorruptLog."""
+    with _reading(path) as connection:
+        return frozenset(row[0] for row in connection.execute(_WITH_WORDS))
 
 
 @contextmanager
