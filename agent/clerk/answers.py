@@ -23,10 +23,16 @@ class Asked:
 
 _ENOUGH: Final = 1.0
 _MOST_OF_IT: Final = 0.6
-_NUMBER: Final = re.compile(r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|none|dozen)\b|[一二两三四五六七八九十百]")
-_COUNTED: Final = re.compile(r"\bhow (?:many|much|long|big|far|often|old)|几|多少|多久|多大|多长|什么时候|\bwhen\b|what (?:time|date)", re.I)
+_NUMBER: Final = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|none|dozen)\b|[一二两三四五六七八九十百]"
+)
+_COUNTED: Final = re.compile(
+    r"\bhow (?:many|much|long|big|far|often|old)|几|多少|多久|多大|多长|什么时候|\bwhen\b|what (?:time|date)", re.I
+)
 _NAMED: Final = re.compile(r"\bwho\b|谁", re.I)
-_PERSON: Final = re.compile(r"\b[A-Z][a-z]+|[\u4e00-\u9fff](?:总|工|哥|姐|老师|经理|律师)|[老小阿][\u4e00-\u9fff]|我|\b(?:we|i)\b")
+_PERSON: Final = re.compile(
+    r"\b[A-Z][a-z]+|[\u4e00-\u9fff](?:总|工|哥|姐|老师|经理|律师)|[老小阿][\u4e00-\u9fff]|我|\b(?:we|i)\b"
+)
 
 
 def best_question(text: str, context: str, asked: Sequence[Asked]) -> str | None:

@@ -99,7 +99,9 @@ def _file(turn: _Turn, statement: Statement, message: Message, ledger: Ledger) -
 def _proposal(turn: _Turn, statement: Statement, message: Message, ledger: Ledger) -> Proposal:
     quote = statement.quote
     if statement.kind != "decision":
-        return Proposal(statement.kind, quote, message.id, quote, severity=statement.severity, answers=statement.answers)
+        return Proposal(
+            statement.kind, quote, message.id, quote, severity=statement.severity, answers=statement.answers
+        )
     topic, named = topic_of(quote)
     standing = ledger.standing("decision")
     old = superseded(quote, topic, standing)
@@ -111,7 +113,11 @@ def _proposal(turn: _Turn, statement: Statement, message: Message, ledger: Ledge
 
 def _overtake(turn: _Turn, quote: str, topic: str) -> None:
     """A decision of this turn that a later one of it replaces is not filed: it never stood."""
-    mine = [{"id": str(index), "text": p.text, "topic": p.topic} for index, p in enumerate(turn.proposals) if p.kind == "decision"]
+    mine = [
+        {"id": str(index), "text": p.text, "topic": p.topic}
+        for index, p in enumerate(turn.proposals)
+        if p.kind == "decision"
+    ]
     old = superseded(quote, topic, mine)
     if old is not None:
         gone = turn.proposals.pop(int(old))

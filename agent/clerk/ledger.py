@@ -80,7 +80,12 @@ class Ledger:
 
 def _step(slot: Item) -> Item:
     fields = slot.get("fields") or {}
-    return {"id": slot["id"], "status": slot.get("status"), **{key: fields.get(key) for key in ("by", "at", "source")}, "text": str(fields.get("text") or "")}
+    return {
+        "id": slot["id"],
+        "status": slot.get("status"),
+        **{key: fields.get(key) for key in ("by", "at", "source")},
+        "text": str(fields.get("text") or ""),
+    }
 
 
 def _millis(at: Any) -> float | None:

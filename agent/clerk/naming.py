@@ -49,14 +49,19 @@ _NOUNS: Final = {
     "reschedule": "rescheduling", "publish": "publication", "price": "pricing", "insulate": "insulation", "restructure": "restructuring",
     "refinance": "refinancing", "cancel": "cancellation", "book": "booking", "booking": "booking", "hire": "hire",
 }  # fmt: skip
-_ARTICLE: Final = re.compile(r"^(?:(?:the|an?|our|my|this|these|that|some|your|his|her|their|new(?= version)|another|us|me|all|a few|two|three)\s+)+", re.I)
+_ARTICLE: Final = re.compile(
+    r"^(?:(?:the|an?|our|my|this|these|that|some|your|his|her|their|new(?= version)|another|us|me|all|a few|two|three)\s+)+",
+    re.I,
+)
 _CUT: Final = re.compile(
     r"[,;:?!()\n]|\s[-–—]+\s|\.(?=\s|$)|\s(?:because|so that|so (?=we|i|it)|which|that (?=\w+ )|who|by (?=\d|mon|tue|wed|thu|fri|sat|sun|the end|end|next|tomorrow|tonight|june|july|may|march|april|august)|before|until"
     r"|but|since|asap|please|and (?=(?:i|we|then|the|it|he|she|they|don't|want|need|send|make|keep)\b)|as soon|if|when|while|where|in order|today|tomorrow|tonight|right now|this (?:week|month|afternoon|morning)|next (?:week|month)"
     r"|it (?=is|has|must|should|needs)|is|are|was|has|have|must|should|needs|will|can|to (?=be|make|see|get|have)|thanks|thx|in (?=\d+ (?:words|pages|slides))|together|again|instead|somehow|properly|soon)\b",
     re.I,
 )
-_LOOSE: Final = re.compile(r"(?:\s+(?:the|a|an|of|for|to|in|on|at|with|and|or|by|from|our|my|about|into|as|up|out|over))+$", re.I)
+_LOOSE: Final = re.compile(
+    r"(?:\s+(?:the|a|an|of|for|to|in|on|at|with|and|or|by|from|our|my|about|into|as|up|out|over))+$", re.I
+)
 
 _WISH_CHINESE: Final = re.compile(
     r"^(?:我们?|咱们?|你|您|大家|能不能|可不可以|可以|能|请|麻烦|帮忙|帮|给|替|想要?|需要|要|得|打算|准备|计划|正在|在|开始|着手|来|去|一起|现在|今天|明天|这周|本周|下周|最近|接下来|先|再|赶紧|尽快|继续|老板让|领导让|有个任务|关于|任务|一下|把|将|对|忙)+(?:[:：,，]\s*)?"
@@ -66,8 +71,12 @@ _VERB_CHINESE: Final = re.compile(
     r"(?:一下|一下子|下|个|一个|一份|一篇|一封|份|篇|封|一套|套|一版|版|一场|场|一次|次|一张|张|些|一些|几个)?(?!备|划|计|理|排|织|法|事|公|化|案)(?=.{2,})"
 )
 _NOUNS_CHINESE: Final = {"修改": "修改", "修订": "修订", "改": "修改", "翻译": "翻译", "翻": "翻译", "审": "审阅", "审核": "审核", "审阅": "审阅", "迁移": "迁移", "升级": "升级", "装修": "装修", "翻新": "翻新", "重构": "重构", "更新": "更新", "优化": "优化", "对比": "对比", "比较": "对比", "评估": "评估", "续签": "续签", "谈": "谈判", "分析": "分析", "总结": "总结", "润色": "润色", "复习": "复习", "招": "招聘", "招聘": "招聘", "预订": "预订", "订": "预订", "校对": "校对"}  # fmt: skip
-_CUT_CHINESE: Final = re.compile(r"[，,。；;：:！!？?（(\n、]|\s{2,}|(?:的时候|因为|所以|但是|不过|然后|之前|以便|必须|不能|要求|最好|希望|并且|顺便|还有|，)|(?<=[\u4e00-\u9fff]{4})(?:要|得|用来)(?=[\u4e00-\u9fff])")
-_TAIL_CHINESE: Final = re.compile(r"(?:一下|下|吧|了|吗|呢|啊|哈|的事情?|这件事|这个事|的工作|工作|的问题|的|谢谢|好吗|行吗|可以吗)+$")
+_CUT_CHINESE: Final = re.compile(
+    r"[，,。；;：:！!？?（(\n、]|\s{2,}|(?:的时候|因为|所以|但是|不过|然后|之前|以便|必须|不能|要求|最好|希望|并且|顺便|还有|，)|(?<=[\u4e00-\u9fff]{4})(?:要|得|用来)(?=[\u4e00-\u9fff])"
+)
+_TAIL_CHINESE: Final = re.compile(
+    r"(?:一下|下|吧|了|吗|呢|啊|哈|的事情?|这件事|这个事|的工作|工作|的问题|的|谢谢|好吗|行吗|可以吗)+$"
+)
 
 
 def name_from(text: str) -> str | None:

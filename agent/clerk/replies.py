@@ -66,7 +66,9 @@ class Words:
 
     def already(self, found: Sequence[tuple[Kind, str]]) -> list[str]:
         """A line for each statement that the ledger held before."""
-        return [self["already"], *(f"- {self[kind]}{self['colon']}{self.quoted(q)}" for kind, q in found)] if found else []
+        return (
+            [self["already"], *(f"- {self[kind]}{self['colon']}{self.quoted(q)}" for kind, q in found)] if found else []
+        )
 
     def unsure(self, quotes: Sequence[str]) -> list[str]:
         """What was not filed, in its own words."""
@@ -133,7 +135,12 @@ class Words:
 
 
 def _items(query: Query, ledger: Ledger) -> list[Item]:
-    kinds: dict[str, Kind] = {"decisions": "decision", "questions": "question", "constraints": "constraint", "next_steps": "next_step"}
+    kinds: dict[str, Kind] = {
+        "decisions": "decision",
+        "questions": "question",
+        "constraints": "constraint",
+        "next_steps": "next_step",
+    }
     return ledger.standing(kinds[query.of])
 
 

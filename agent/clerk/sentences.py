@@ -25,26 +25,32 @@ _PASTE: Final = re.compile(
     r"|.{0,30}(?:贴一下|转发|贴过来|粘贴|原文如下|原话|摘自|复制过来).{0,30})[:：][ \t]*$",
     re.I | re.M,
 )
-_MAIL: Final = re.compile(r"^(?:(?:from|subject|发件人|主题)[:：].*|.{0,80}\bwrote:[ \t]*|-{3,}.{0,60}-{3,}[ \t]*)$", re.I | re.M)
+_MAIL: Final = re.compile(
+    r"^(?:(?:from|subject|发件人|主题)[:：].*|.{0,80}\bwrote:[ \t]*|-{3,}.{0,60}-{3,}[ \t]*)$", re.I | re.M
+)
 _CHAT: Final = re.compile(r"^(?:\[?\d{1,2}:\d\d\]?[ \t]*)?(?-i:[A-Z])\w{1,20}:[ \t].{1,400}$", re.M)
 _CODE: Final = re.compile(
     r"^[ \t]*(?:(?:def|class|import|from|return|raise|elif|else:|try:|except|async|await|const|var|function|public|private|static"
     r"|SELECT|INSERT|UPDATE|DELETE|CREATE)\b.*|(?:#|//|/\*).*|.*[{};]|(?:if|for|while|with) .*:|[\w.\[\]]+ = .*|[\w.]+\(.*\))[ \t]*$",
     re.M,
 )
-_CHINESE_CHAT: Final = re.compile(r"^(?:[老小阿][\u4e00-\u9fff]{1,2}|[\u4e00-\u9fff]{1,2}(?:总|工|哥|姐|老师))[:：].{1,400}$", re.M)
+_CHINESE_CHAT: Final = re.compile(
+    r"^(?:[老小阿][\u4e00-\u9fff]{1,2}|[\u4e00-\u9fff]{1,2}(?:总|工|哥|姐|老师))[:：].{1,400}$", re.M
+)
 _ABBREVIATED: Final = re.compile(
     r"(?:\b(?:incl|max|min|approx|e\.g|i\.e|etc|vs|no|nr|dr|mr|mrs|ms|st|fig|sec|art|ca|resp|dept|inc|ltd|corp)"
     r"|(?:^|\n)\s*\d{1,2})$",
     re.I,
 )
-_END: Final = re.compile(r"[.!?…]+(?=[\s\"')\]”’]|$)|[.!?]*[。！？；;]+[.!?。！？]*|(?<=[\u4e00-\u9fff])\?|\n+|(?<=[^\s])\s(?=\d{1,2}[、)）])")
+_END: Final = re.compile(
+    r"[.!?…]+(?=[\s\"')\]”’]|$)|[.!?]*[。！？；;]+[.!?。！？]*|(?<=[\u4e00-\u9fff])\?|\n+|(?<=[^\s])\s(?=\d{1,2}[、)）])"
+)
 _MARK: Final = re.compile(r"\s*(?:(?:[-*•–·]|\d{1,2}[.)、）]|\(\d\)|（\d）|[a-z]\))(?!\d)\s*|\[[ x]?\]\s*)*", re.I)
 _COLON: Final = re.compile(r"(?<![0-9])[:：](?!//|\d\d\b|[-o']?[)(DdPp|/\\*](?!\w))|[:：](?=\s)")
-_BEFORE_LABEL: Final = re.compile(r".*(?:[,，]\s*|\s[-–—]\s|^)(?:(?:ok|so|and|but|btw|also|then|那|另外|还有)[\s,]+)*", re.I | re.S)
-_SUBJECT: Final = (
-    r"(?:we|i (?:will|am|have|don't|can|need|think|still|would|want|must|also)|i'(?:m|ll|ve|d)|he|she|they|it|there|nobody|no one|everyone|everybody|that's|please|let's|someone|who|whether|what|how|the [\w-]+(?: [\w-]+)? (?:is|are|was|will|moves?|goes|stays?|must|has|have|should|can't|needs?|gets?))\b"
+_BEFORE_LABEL: Final = re.compile(
+    r".*(?:[,，]\s*|\s[-–—]\s|^)(?:(?:ok|so|and|but|btw|also|then|那|另外|还有)[\s,]+)*", re.I | re.S
 )
+_SUBJECT: Final = r"(?:we|i (?:will|am|have|don't|can|need|think|still|would|want|must|also)|i'(?:m|ll|ve|d)|he|she|they|it|there|nobody|no one|everyone|everybody|that's|please|let's|someone|who|whether|what|how|the [\w-]+(?: [\w-]+)? (?:is|are|was|will|moves?|goes|stays?|must|has|have|should|can't|needs?|gets?))\b"
 _BREAK: Final = re.compile(
     rf",(?!\d)\s*(?:(?:and|but|so|or|because|since|while|although|and meanwhile|and then)\s)?|[，﹐]\s*"
     rf"|\s+(?:-{{1,2}}|–|—|->|<-|=>|→|\|)\s+|——|\s?[()（）]\s?"
@@ -140,7 +146,11 @@ def _blank_lines(text: str, chars: list[str]) -> None:
         if line.lstrip().startswith((">", "＞")) or (line.startswith(("\t", "    ")) and line.strip()[-1:] in "{};"):
             _blank(chars, at, at + len(line))
         at += len(line)
-    if len(logged) >= 2 and len({re.split("[:：]", text[a:b])[0] for a, b in logged}) >= 2 and text.count("\n") < 2 * len(logged):
+    if (
+        len(logged) >= 2
+        and len({re.split("[:：]", text[a:b])[0] for a, b in logged}) >= 2
+        and text.count("\n") < 2 * len(logged)
+    ):
         for a, b in logged:
             _blank(chars, a, b)
 
@@ -201,7 +211,9 @@ def _clauses(text: str, plain: str, start: int, end: int, about: tuple[int, str,
     after = ""
     for found in _BREAK.finditer(plain, start, end):
         if clause := _trim(text, plain, start, found.start()):
-            yield Clause(text[clause[0] : clause[1]], plain[clause[0] : clause[1]], clause[0], number, label, after, asked)
+            yield Clause(
+                text[clause[0] : clause[1]], plain[clause[0] : clause[1]], clause[0], number, label, after, asked
+            )
         start, after = found.end(), found[0].strip().lower() or " "
     if clause := _trim(text, plain, start, end):
         last = clause[1] + 1 if asked and clause[1] == end else clause[1]

@@ -21,7 +21,23 @@ _COMMON: Final = frozenset(
 _COMMON_CHINESE: Final = frozenset(
     "的了是在我你他她它们这那有和与就都也还要会能可不没很吗呢吧啊呀么谁哪几什怎为得地着过把被让给对到从以及或者到底个一下边家"
 )
-_SUFFIXES: Final = ("ations", "ation", "ments", "ment", "ings", "ing", "ies", "ied", "ers", "es", "ed", "er", "ly", "s", "e")
+_SUFFIXES: Final = (
+    "ations",
+    "ation",
+    "ments",
+    "ment",
+    "ings",
+    "ing",
+    "ies",
+    "ied",
+    "ers",
+    "es",
+    "ed",
+    "er",
+    "ly",
+    "s",
+    "e",
+)
 
 
 def terms(text: str) -> frozenset[str]:

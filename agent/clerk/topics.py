@@ -14,7 +14,9 @@ from agent.clerk.terms import same_words, shared, terms
 
 _LONGEST: Final = 40
 _ARTICLE: Final = r"(?:(?:the|our|my|a|an|this|that|their|his|her|all|your) )?"
-_NOT_THINGS: Final = frozenset("we i it everyone everybody all they he she you this that there us let's lets let we'll we're".split())
+_NOT_THINGS: Final = frozenset(
+    "we i it everyone everybody all they he she you this that there us let's lets let we'll we're".split()
+)
 
 _ENGLISH: Final = tuple(
     re.compile(pattern, re.I)

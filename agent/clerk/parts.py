@@ -1,0 +1,242 @@
+"""The clauses of a message, each with what it was taken for.
+
+Owns the judging: rules of the clause's language, what a sentence's beginning does to its rest, and which clauses belong
+together. Must never say what is filed: that is for ``statements``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Final
+
+from agent.clerk.rules import Means, Rule, Table, first, read_table
+from agent.clerk.sentences import BLANK, Clause, is_chinese, split
+
+LONGEST: Final = 400
+"""Characters of a clause that is still judged: what is longer was not typed as a statement."""
+_SHORT: Final = 40
+_ASKS: Final = ("?", "？")
+_COMMAS: Final = {",", "，", " "}
+_CLOSING: Final = "?？)）]】\"'”’「」《》“‘%‰€$£¥°#@+-/*_(（["
+
+
+@dataclass(slots=True)
+class Part:
+    """A clause and what it was taken for.
+
+    ``open`` if an answer may be looked for in it, ``weak`` if it goes with a statement before it, ``settles`` if it
+    makes a decision of what comes next.
+    """
+
+    clause: Clause
+    means: Means
+    open: bool = True
+    weak: bool = False
+    settles: bool = False
+
+    @property
+    def table(self) -> Table:
+        """The rules of its language."""
+        return table_of(self.clause.text)
+
+
+def table_of(text: str) -> Table:
+    """The rules of the language that a text is in."""
+    return read_table("chinese" if is_chinese(text) else "english")
+
+
+def read_parts(text: str) -> list[Part]:
+    """The clauses of a message, judged; none if the whole message is not meant in earnest."""
+    parts: list[Part] = []
+    for _, clauses in groupby(split(text), key=lambda clause: clause.sentence):
+        if not _Sentence(text, parts, _joined(list(clauses), text)).read():
+            return []
+    return parts
+
+
+class _Sentence:
+    """The reading of one sentence: what its label and its first clauses do to the later ones."""
+
+    def __init__(self, text: str, parts: list[Part], clauses: list[Clause]) -> None:
+        self._text = text
+        self._parts = parts
+        self._clauses = clauses
+        self._begun = len(parts)
+        label = clauses[0].label
+        self._label = first(table_of(label).labels, label) if label else None
+        self._void = self._label is not None and self._label.means == "nothing"
+        self._reported = self._label is not None and self._label.means == "reported"
+        self._until_but = False
+
+    def read(self) -> bool:
+        """Take its clauses for what they are; False if nothing in the whole message counts."""
+        for clause in self._clauses:
+            bare = _bare(clause)
+            if bare is None:
+                continue
+            if len(clause.plain) <= LONGEST and table_of(clause.text).cues["retracts"].search(clause.plain):
+                self._take_back(bare)
+                continue
+            rule = self._rule(bare)
+            if rule and rule.scope == "message":
+                return False
+            if self._reported or (rule and rule.means == "reported"):
+                self._parts.append(Part(bare, "nothing"))
+            elif self._void:
+                self._parts.append(Part(bare, "nothing", open=False))
+            else:
+                self._place(_part(bare, rule))
+        return True
+
+    @property
+    def _own(self) -> bool:
+        """Whether a label says that what follows is stated."""
+        return self._label is not None and self._label.means not in {"nothing", "reported"}
+
+    def _rule(self, clause: Clause) -> Rule | None:
+        """The rule for a clause, after what it does to the sentence."""
+        if self._void and not self._until_but:
+            return None
+        rule = _judged(clause, own=self._own)
+        if self._until_but and table_of(clause.text).cues["turns"].search(f"{clause.after} {clause.plain}"):
+            self._void = self._until_but = False
+            return _judged(clause, own=True)
+        if rule and rule.means == "nothing" and rule.scope in {"sentence", "until_but"}:
+            self._until_but = rule.scope == "until_but"
+            self._void = True
+        if rule and rule.means == "reported" and rule.scope == "sentence":
+            self._reported = True
+        return rule
+
+    def _take_back(self, clause: Clause) -> None:
+        """The message takes back what it said last."""
+        for part in reversed(self._parts):
+            if part.means != "nothing":
+                part.means, part.open = "nothing", False
+                break
+        self._parts.append(Part(clause, "nothing", open=False))
+
+    def _place(self, part: Part) -> None:
+        """Put a clause beside the ones before it, or let it belong to the last of them."""
+        before = self._parts[-1] if len(self._parts) > self._begun else None
+        cues = part.table.cues
+        if cues["settles"].search(part.clause.plain) and len(part.clause.plain) < _SHORT:
+            if before and _may_settle(before):
+                before.means = "decision"
+                self._extend(before, part)
+            else:
+                self._parts.append(Part(part.clause, "nothing", open=False, settles=True))
+            return
+        self._relabel(part, before)
+        if before and self._belongs(part, before):
+            self._extend(before, part)
+        elif not (before and self._tells_of(part, before)):
+            self._parts.append(part)
+
+    def _relabel(self, part: Part, before: Part | None) -> None:
+        """A label, or words that settle what comes next, say what a clause is where its own words do not."""
+        label = self._label if self._own else None
+        if label and (before is None or label.means in {"decision", "question"}):
+            part.means = label.means
+        elif before and before.settles and part.means in {"nothing", "unsure", "next_step"}:
+            part.means = "decision"
+
+    def _belongs(self, part: Part, before: Part) -> bool:
+        plain, cues = part.clause.plain, part.table.cues
+        beside = part.clause.after in _COMMAS
+        if before.means == "nothing" and before.open and "contrasts" in cues and cues["contrasts"].search(plain):
+            before.means = "decision"
+            return True
+        if before.means in {"decision", "constraint"} and cues["continues"].search(plain):
+            return part.means in {"nothing", "unsure", before.means}
+        if part.weak and beside:
+            topicless = "bare" in cues and cues["bare"].match(before.clause.plain)
+            return before.means == "next_step" or (before.means == "decision" and bool(topicless))
+        return beside and before.means == part.means == "next_step"
+
+    def _tells_of(self, part: Part, before: Part) -> bool:
+        """Whether a clause only says that the question before it is open."""
+        both = before.means == part.means == "question" and not self._label
+        return both and first(part.table.asked, part.clause.plain) is None
+
+    def _extend(self, part: Part, more: Part) -> None:
+        start, end = part.clause.start, more.clause.end
+        gap = self._text[part.clause.end : more.clause.start]
+        plain = part.clause.plain + gap + more.clause.plain
+        part.clause = replace(part.clause, text=self._text[start:end], plain=plain)
+
+
+def _joined(clauses: list[Clause], text: str) -> list[Clause]:
+    """A question that holds commas is one clause."""
+    if not clauses[-1].asked:
+        return clauses
+    for index, clause in enumerate(clauses):
+        bare = _bare(clause)
+        opens = table_of(clause.text).cues.get("interrogative")
+        if bare and opens and opens.match(bare.plain):
+            end = clauses[-1].end
+            joined = replace(bare, text=text[bare.start : end], plain=bare.plain + text[bare.end : end])
+            return [*clauses[:index], joined]
+    return clauses
+
+
+def _judged(clause: Clause, *, own: bool) -> Rule | None:
+    """The first rule that fits a clause; ``own`` if it is known to be the writer's own statement."""
+    table, plain = table_of(clause.text), clause.plain
+    if len(plain) > LONGEST:
+        return None
+    rule = None if own else first(table.before, plain)
+    marked = clause.text.endswith(_ASKS)
+    if rule is None and (marked or not clause.asked):
+        rule = first(table.asked, plain)
+        if (rule or marked) and (vetoed := first(table.unasked, plain.rstrip("?？"))):
+            rule = None if vetoed.means == "no_question" and not marked else vetoed
+    return rule or first(table.rules, plain)
+
+
+def _part(clause: Clause, rule: Rule | None) -> Part:
+    marked = clause.text.endswith(_ASKS)
+    if rule is None:
+        return Part(clause, "nothing", open=not marked)
+    if rule.means == "hedged":
+        return Part(clause, "nothing", open=False)
+    if marked and rule.means != "question" and not clause.text.startswith("@"):
+        return Part(clause, "nothing", open=False)
+    return Part(clause, rule.means, open=rule.means != "question", weak=rule.scope == "beside")
+
+
+def _may_settle(part: Part) -> bool:
+    """Whether "that's decided" can be said of a clause: it says something, and nothing else."""
+    words = len(part.clause.text) if is_chinese(part.clause.text) else len(part.clause.text.split())
+    return words > 1 and part.open and part.means in {"nothing", "decision", "unsure", "next_step"}
+
+
+def _bare(clause: Clause) -> Clause | None:
+    """The clause without particles, emoji and the like before and after it."""
+    cues = table_of(clause.text).cues
+    start, end = 0, len(clause.plain)
+    if len(clause.plain) <= LONGEST:
+        if found := cues["leading"].match(clause.plain):
+            start = found.end()
+        if found := cues["trailing"].search(clause.plain, start):
+            end = found.start()
+    while start < end and _is_ornament(clause.text[start]):
+        start += 1
+    while end > start and _is_ornament(clause.text[end - 1]):
+        end -= 1
+    if start >= end:
+        return None
+    return replace(clause, text=clause.text[start:end], plain=clause.plain[start:end], start=clause.start + start)
+
+
+def _is_ornament(char: str) -> bool:
+    return not char.isalnum() and char not in _CLOSING and char != BLANK
+
+
+def near(parts: Sequence[Part], index: int) -> str:
+    """What stands right before a part in its sentence, and its label."""
+    clause = parts[index].clause
+    said = [part.clause.plain for part in parts[max(0, index - 1) : index] if part.clause.sentence == clause.sentence]
+    return " ".join([clause.label, *said])
