@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from agent.mind import Brief, FellBack, Mind, Thought
 
 
 def load(model: str | None) -> None:
-    """Import beforehand what ``open_mind`` will need."""
+    """Import beforehand what ``open_mind`` will need; what is missing is missed there."""
     import agent.clerk
 
     if model:
-        import agent.models  # noqa: F401
+        with suppress(ImportError):
+            import agent.models.mind
+            import agent.models.services  # noqa: F401
 
 
 @asynccontextmanager

@@ -27,9 +27,7 @@ STARTS_WITHIN: Final = 60.0
 HANGS_AFTER: Final = 20.0
 """Seconds without a sign of life after which a worker is lost; it gives one each second."""
 ENDS_WITHIN: Final = 5.0
-BOOT: Final = (
-    "from agent.minds import load; from agent.nursery import main; from agent.worker import run; main(run, load)"
-)
+BOOT: Final = "from agent.nursery import main; from agent.worker import load, run; main(run, load)"
 """The nursery's program."""
 _PATH: Final = "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); "
 

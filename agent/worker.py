@@ -11,10 +11,12 @@ import os
 import socket
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from importlib import import_module
 from typing import Final
 
 import anyio
 
+from agent import minds
 from agent.mind import Mind
 from agent.minds import Substitute, open_mind
 from agent.peer import Peer
@@ -24,6 +26,13 @@ BEAT: Final = 1.0
 """Seconds between two signs of life."""
 
 OpenMind = Callable[[str | None], AbstractAsyncContextManager[Mind]]
+
+
+def load(model: str | None) -> None:
+    """Import beforehand, in the nursery, what a worker and its mind import when they begin."""
+    for name in ("anyio._backends._asyncio", "concurrent.futures.thread", "encodings.idna"):
+        import_module(name)
+    minds.load(model)
 
 
 def run(pipe: int, server: str, model: str | None, open_mind: OpenMind = open_mind) -> None:

@@ -19,7 +19,7 @@ async def test_the_built_in_agent_answers_and_no_process_of_it_outlives_a_killed
         task = served.api.json("POST", "/tasks", {})["id"]
         async with device(served, task) as laptop:
             said = await laptop.say(SAID)
-            turn = await laptop.turn_of(said, "done")
+            turn = await laptop.turn_of(said, "done", within=60)
             contents = laptop.contents
             assert "ship on Friday" in laptop.words(turn["answer"])
             assert ["ship on Friday" in item["text"] for item in contents.decisions] == [True]

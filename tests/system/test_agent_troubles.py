@@ -164,7 +164,7 @@ async def test_a_servers_kill_and_restart_is_survived_in_mid_answer(tmp_path: Pa
                 await anyio.to_thread.run_sync(served.server.kill)
                 await anyio.sleep(0.2)
                 await anyio.to_thread.run_sync(served.server.start)
-                turn = await laptop.turn_of(said, "done", within=60)
+                turn = await laptop.turn_of(said, "done", within=90)
                 assert turn["answer"] == answer
                 await laptop.until(lambda: laptop.words(answer).endswith("120 "))
                 assert laptop.words(answer).split() == numbers(120)
