@@ -96,7 +96,7 @@ class Workers:
                 with anyio.move_on_after(IDLE):
                     await stay.worker.hear()
         except WorkerLost:
-            pass
+            stay.worker.kill()  # also where it is being lent again at this moment
         del self._staying[task]
         stay.over.set()
         if not stay.scope.cancel_called:
