@@ -20,7 +20,7 @@ from starlette.routing import BaseRoute, WebSocketRoute
 
 from crdt_docs.ids import Part, TaskId, UserId
 from crdt_docs.updates.parse import Parsed
-from server.config import Config
+from server.config import Config, is_local
 from server.control.backing_up import BackingUp
 from server.control.mending import Mending
 from server.control.operator import Operator
@@ -36,6 +36,7 @@ from server.doors.cookie import Cookies
 from server.doors.links import OneTimeLinks, Threshold
 from server.doors.origin import Hosts, OriginGate
 from server.doors.revocation import Live, Matches, Revocable, Revocation
+from server.doors.turnstile import REASONS, Turnstile, caps
 from server.engine.pool import Engine
 from server.http import health, problems, web
 from server.http.api import Doors, Parts, api
@@ -89,6 +90,7 @@ class Services:
     parts: Parts
     desk: Desk
     agent: BuiltInAgent | None
+    turnstile: Turnstile
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +173,7 @@ async def open_services(config: Config, clock: Clock | None = None) -> AsyncIter
         await recover(nouns.turns, log, read, clock)
         desk = await stack.enter_async_context(Desk(nouns.turns, offers, rooms, doors.revocation, clock))
         rooms.tell(desk.hear)
+        bounds = caps(config.address_connections, config.user_connections, is_local(config.host))
         agent = await stack.enter_async_context(_built_in(nouns, built_in, desk, clock)) if config.agent else None
         yield Services(
             config,
@@ -184,6 +187,7 @@ async def open_services(config: Config, clock: Clock | None = None) -> AsyncIter
             Parts(rooms, reader, resumptions, looking, desk),
             desk,
             agent,
+            Turnstile(bounds, clock),
         )
 
 
@@ -237,7 +241,8 @@ def application(services: Services) -> Starlette:
 
 def _routes(services: Services, tally: Counter[tuple[str, int]]) -> list[BaseRoute]:
     doors = services.doors
-    entry = Entry(services.rooms, doors.authentication, doors.authority, services.presences, services.parts.looking)
+    presences, looking = services.presences, services.parts.looking
+    entry = Entry(services.rooms, doors.authentication, doors.authority, presences, looking, services.turnstile)
 
     async def check() -> None:
         failure = services.rooms.writer.failure
@@ -260,6 +265,9 @@ def _gauges(services: Services) -> Mapping[str, float]:
         "clew_rooms": len(rooms),
         "clew_connections": sum(len(room.connections) for room in rooms),
         "clew_connections_parked": sum(c.parked is not None for room in rooms for c in room.connections),
+        "clew_connections_open": services.turnstile.connections,
+        "clew_connections_possible": services.turnstile.caps.connections,
+        **{f"clew_refused_{reason}_total": services.turnstile.refused[reason] for reason in REASONS},
         "clew_commits_total": writer.commits,
         "clew_updates_total": writer.updates,
         "clew_read_only": writer.failure is not None,
@@ -326,7 +334,7 @@ async def serve(config: Config, *, ready: Callable[[Serving], None] | None = Non
             backing_up.end()
 
         async with listen(config.data, operator(services, lambda: url, backing_up).answer):
-            await _Server(_uvicorn_config(config, application(services)), listening, closing).serve()
+            await _Server(_uvicorn_config(config, services), listening, closing).serve()
 
 
 def local_url(config: Config, port: int) -> str:
@@ -359,13 +367,14 @@ def operator(services: Services, url: Callable[[], str], backing_up: BackingUp |
     )
 
 
-def _uvicorn_config(config: Config, app: Starlette) -> uvicorn.Config:
+def _uvicorn_config(config: Config, services: Services) -> uvicorn.Config:
+    counted = {"turnstile": services.turnstile}
     return uvicorn.Config(
-        app,
+        application(services),
         host=config.host,
         port=config.port,
-        http=HttpProtocol,
-        ws=SocketProtocol,
+        http=type("HttpProtocol", (HttpProtocol,), counted),
+        ws=type("SocketProtocol", (SocketProtocol,), counted),
         ws_max_size=Limits().frame + 64,
         ws_ping_interval=PING_EVERY,
         ws_ping_timeout=PONG_WITHIN,

@@ -29,6 +29,8 @@ class Config:
     allow_hosts: tuple[str, ...] = ()
     tls_cert: Path | None = None
     tls_key: Path | None = None
+    address_connections: int | None = None
+    user_connections: int = 1000
     agent: bool = True
     browser: bool = True
 
@@ -69,6 +71,12 @@ def _port(value: Any) -> int:
     return int(value)
 
 
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or not str(value).isdigit():
+        raise ValueError("a number is wanted")
+    return int(value)
+
+
 def _durability(value: Any) -> Durability:
     if value not in ("full", "process"):
         raise ValueError("full or process is wanted")
@@ -99,6 +107,12 @@ SETTINGS: Final = (
     Setting("allow_hosts", "CLEW_ALLOW_HOSTS", _hosts, "further names under which it may be reached"),
     Setting("tls_cert", "CLEW_TLS_CERT", _path, "the certificate chain, for HTTPS without a proxy"),
     Setting("tls_key", "CLEW_TLS_KEY", _path, "the certificate's key"),
+    Setting(
+        "address_connections", "CLEW_ADDRESS_CONNECTIONS", _count, "strangers' connections from one address; 0: any"
+    ),
+    Setting(
+        "user_connections", "CLEW_USER_CONNECTIONS", _count, "documents that one user may have open, over all devices"
+    ),
     Setting("agent", "CLEW_AGENT", _switch, "whether the built-in agent runs"),
     Setting("browser", "CLEW_BROWSER", _switch, "whether to open a browser at the start"),
 )

@@ -8,6 +8,7 @@
     ├── Invalid           invalid           422   4400   not what the contract says
     ├── TooLarge          too_large         413   4413   over a bound
     └── Unavailable       unavailable       503   1013   not now; retrying helps
+        └── TooMany       unavailable       503   4429   one more than there may be at a time
 
 The two tables of numbers stand in ``STATUS`` and ``CLOSE`` and nowhere else.
 """
@@ -54,6 +55,11 @@ class ClewError(Exception):
         super().__init__(why or self.__class__.__doc__)
         self.why = why or (self.__class__.__doc__ or "")
 
+    @property
+    def close(self) -> int:
+        """The code that closes a socket for it."""
+        return CLOSE[self.code]
+
 
 class Unauthenticated(ClewError):
     """Sign in first."""
@@ -95,3 +101,12 @@ class Unavailable(ClewError):
     """Not now; please try again."""
 
     code: Code = "unavailable"
+
+
+class TooMany(Unavailable):
+    """There are too many of these at the moment."""
+
+    @property
+    def close(self) -> int:
+        """The code that closes a socket for it."""
+        return CLOSE_TOO_FAST

@@ -1,5 +1,7 @@
 """What HTTP/1.1 needs and uvicorn leaves out: a head has a deadline and a size, and a target names no second host.
 
+Whoever is one connection too many is told so and hung up on before anything of theirs is read.
+
 Owns a thin subclass of uvicorn's protocol. Everything works without it, on another ASGI server behind a proxy that
 keeps these bounds itself. Must never read a body.
 """
@@ -12,17 +14,24 @@ from typing import Final
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from server.domain.errors import TooMany
+from server.doors.turnstile import Passage, Turnstile
+
 EXTENSION: Final = "clew.http"
 """Under which the application finds this object in the scope, to cut a connection whose reader does not read."""
 HEAD_DEADLINE: Final = 10.0
 """Seconds from a connection's opening, or a request's first byte, to the end of the request's head."""
 HEAD_LIMIT: Final = 64 * 1024
 """Bytes of a head: browsers keep far below, and a parser that waits for its end holds all of it."""
+RETRY_AFTER: Final = 10
+"""Seconds after which one connection too many may be worth another try."""
 
 
 class HttpProtocol(HttpToolsProtocol):
     """Closes connections that dawdle over a head, and shows an absolute target's authority as one more Host header."""
 
+    turnstile: Turnstile | None = None
+    _passage: Passage | None = None
     _timer: asyncio.TimerHandle | None = None
     _head_bytes = 0
     _in_head = True
@@ -30,12 +39,34 @@ class HttpProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start the clock of the first head."""
         super().connection_made(transport)  # type: ignore[arg-type]
+        try:
+            if self.turnstile is not None:
+                self._passage = self.turnstile.arrive(self.client[0] if self.client else None)
+        except TooMany as error:
+            self._turn_away(error.why)
+            return
         self._begin_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the clock."""
         self._end_head()
+        self._leave()
         super().connection_lost(exc)
+
+    def handle_websocket_upgrade(self) -> None:
+        """As uvicorn does; from here on the connection is the socket's."""
+        self._leave()
+        super().handle_websocket_upgrade()
+
+    def _leave(self) -> None:
+        if self._passage is not None:
+            self._passage.leave()
+
+    def _turn_away(self, why: str) -> None:
+        """Most do not even listen, so this is all that they cost."""
+        head = f"HTTP/1.1 503 Service Unavailable\r\nretry-after: {RETRY_AFTER}\r\nconnection: close\r\n"
+        self.transport.write(f"{head}content-type: text/plain\r\ncontent-length: {len(why)}\r\n\r\n{why}".encode())
+        self.transport.close()
 
     def data_received(self, data: bytes) -> None:
         """Count what belongs to a head, then parse."""

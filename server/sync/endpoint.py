@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from crdt_docs.ids import parse_doc_name
-from server.domain.errors import CLOSE, ClewError, NotFound
+from server.domain.errors import CLOSE, CLOSE_TOO_FAST, ClewError, NotFound
 from server.rooms.connection import Connection
 from server.sync.entry import FAREWELLS, Entry
+from server.sync.inflow import Inflow
 from server.sync.transport import SocketTransport
 
 SUBPROTOCOL = "clew.v1"
@@ -35,7 +36,8 @@ class SyncEndpoint:
         try:
             connection = await self._enter(socket, offered, transport)
         except ClewError as error:
-            transport.close(CLOSE[error.code], error.why)
+            await self.entry.turnstile.hold()
+            transport.close(error.close, error.why)
             await transport.pump()
             return
         transport.reader = connection
@@ -49,6 +51,7 @@ class SyncEndpoint:
         if name is None:
             raise NotFound
         principal, _ = await self.entry.doors.of_socket(socket.headers, offered, name.task)
+        transport.known()
         connection = await self.entry.enter(name, principal, transport)
         if any(protocol.startswith("ticket.") for protocol in offered):
             connection.renew = self.entry.renewal(connection)
@@ -58,26 +61,30 @@ class SyncEndpoint:
         async with asyncio.TaskGroup() as tasks:
             pump = tasks.create_task(transport.pump())
             try:
-                await _listen(socket, connection)
+                await self._listen(socket, connection)
             finally:
                 pump.cancel()
 
-
-async def _listen(socket: WebSocket, connection: Connection) -> None:
-    """Read frames in order; what a frame has to wait for, the next one waits for too."""
-    while True:
-        try:
-            message = await socket.receive()
-        except (WebSocketDisconnect, RuntimeError):
-            return
-        if message["type"] != "websocket.receive":
-            if message.get("code") in FAREWELLS:
-                connection.bid_farewell()
-            return
-        frame = message.get("bytes")
-        if frame is None:
-            connection.end(CLOSE["invalid"], "frames are binary here")
-            continue
-        wait = connection.receive(frame)
-        if wait is not None:
-            await wait
+    async def _listen(self, socket: WebSocket, connection: Connection) -> None:
+        """Read frames in order; what a frame has to wait for, the next one waits for too."""
+        turnstile = self.entry.turnstile
+        inflow = Inflow(turnstile.clock)
+        while True:
+            try:
+                message = await socket.receive()
+            except (WebSocketDisconnect, RuntimeError):
+                return
+            if message["type"] != "websocket.receive":
+                if message.get("code") in FAREWELLS:
+                    connection.bid_farewell()
+                return
+            frame = message.get("bytes")
+            if frame is None:
+                connection.end(CLOSE["invalid"], "frames are binary here")
+                continue
+            if (much := inflow.hear(frame)) is not None:
+                turnstile.refused["too_fast"] += connection.alive
+                connection.end(CLOSE_TOO_FAST, much)
+            wait = connection.receive(frame)
+            if wait is not None:
+                await wait

@@ -14,7 +14,8 @@ from starlette.datastructures import Headers
 
 from crdt_docs.ids import DocName, TaskId
 from server.domain.access import Principal, Role
-from server.domain.errors import CLOSE, ClewError
+from server.domain.errors import ClewError
+from server.doors.turnstile import Turnstile
 from server.rooms.connection import Connection, Transport
 from server.rooms.registry import Rooms
 
@@ -81,10 +82,19 @@ class Entry:
     authority: Authority
     presences: Presences
     looking: Looking
+    turnstile: Turnstile
 
     async def enter(self, name: DocName, principal: Principal, transport: Transport) -> Connection:
         """Join the document's room. Raises a ClewError if it may not be, or can't just now."""
-        role = await self.authority.role(principal, name.task)
+        self.turnstile.enter(principal, transport)
+        try:
+            role = await self.authority.role(principal, name.task)
+            return await self._arrive(name, principal, role, transport)
+        except BaseException:
+            self.turnstile.depart(transport)
+            raise
+
+    async def _arrive(self, name: DocName, principal: Principal, role: Role, transport: Transport) -> Connection:
         principal = await self.presences.arrive(principal, name.task)
         try:
             return await self._join(name, principal, role, transport)
@@ -105,6 +115,7 @@ class Entry:
     async def leave(self, connection: Connection) -> None:
         """The peer is gone."""
         connection.leave()
+        self.turnstile.depart(connection.transport)
         await self.looking.left(connection)
         await self.presences.depart(connection.principal, connection.room.name.task)
 
@@ -115,7 +126,7 @@ class Entry:
             try:
                 renewed = await self.doors.renew(ticket, connection.principal)
             except ClewError as error:
-                connection.end(CLOSE[error.code], error.why)
+                connection.end(error.close, error.why)
                 return
             connection.expires_at = renewed.expires_at
             connection.renewal_asked = False

@@ -20,9 +20,10 @@ from crdt_docs.errors import Malformed, TooLarge
 from crdt_docs.ids import DocName, parse_doc_name
 from crdt_docs.messages.hocuspocus import FromClient, decode
 from crdt_docs.messages.vocabulary import Close, Denied, Pong, Token
-from server.domain.errors import CLOSE, CLOSE_AUTH_TIMEOUT, ClewError, NotFound, Unauthenticated
+from server.domain.errors import CLOSE, CLOSE_AUTH_TIMEOUT, CLOSE_TOO_FAST, ClewError, NotFound, Unauthenticated
 from server.rooms.connection import Connection
 from server.sync.entry import FAREWELLS, Entry
+from server.sync.inflow import Inflow
 from server.sync.lane import Lane
 from server.sync.transport import SocketTransport
 
@@ -91,6 +92,7 @@ class Lanes:
         self._kept_bytes = 0
         self._kept_frames = 0
         self._denials = 0
+        self._inflow = Inflow(entry.turnstile.clock)
         self._first = asyncio.Event()
 
     async def await_first(self, seconds: float) -> None:
@@ -107,6 +109,11 @@ class Lanes:
             message = decode(frame)
         except Malformed as error:
             self._transport.close(CLOSE["too_large" if isinstance(error, TooLarge) else "invalid"], str(error))
+            return
+        body = None if isinstance(message, Pong) else message.body
+        if (much := self._inflow.hear_body(body, len(frame))) is not None:
+            self._entry.turnstile.refused["too_fast"] += 1
+            self._transport.close(CLOSE_TOO_FAST, much)
             return
         if isinstance(message, Pong):
             return
@@ -173,6 +180,7 @@ class Lanes:
             return
         self._stages[address] = joined
         self._first.set()
+        self._transport.known()
         if self._transport.paused:
             joined.connection.pause()
         lane.welcome(joined.connection)
@@ -193,7 +201,7 @@ class Lanes:
     def _deny(self, address: str, lane: Lane, error: ClewError) -> None:
         self._denials += 1
         if error.code == "unavailable" or self._denials > DENIALS:
-            self._transport.close(CLOSE[error.code], error.why)
+            self._transport.close(error.close, error.why)
             return
         self._stages[address] = Shut()
         lane.say(Denied(error.why))
@@ -211,7 +219,7 @@ class Lanes:
             if (fresh.key, fresh.device) != (held.key, held.device):
                 raise Unauthenticated
         except ClewError as error:
-            connection.end(CLOSE[error.code], error.why)
+            connection.end(error.close, error.why)
             return
         connection.go_on_as(replace(fresh, session=held.session), role)
 

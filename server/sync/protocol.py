@@ -6,6 +6,7 @@ ASGI server, except that a peer which never reads keeps its socket until TCP giv
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Final
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
@@ -13,6 +14,7 @@ from websockets.frames import Close, Frame, Opcode
 from websockets.http11 import Request
 
 from server.domain.errors import CLOSE
+from server.doors.turnstile import Passage, Turnstile
 
 EXTENSION: Final = "clew.socket"
 LINGER: Final = 30.0
@@ -29,11 +31,25 @@ class SocketProtocol(WebSocketsSansIOProtocol):
     """uvicorn's sans-I/O WebSocket protocol, with ``end``. It logs no headers, since credentials are among them."""
 
     scope: Any
+    turnstile: Turnstile | None = None
+    passage: Passage | None = None
     _late = 0
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.conn.debug = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """As uvicorn does; the place that the handshake had is the socket's now."""
+        super().connection_made(transport)
+        if self.turnstile is not None:
+            self.passage = self.turnstile.arrive(self.client[0] if self.client else None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """As uvicorn does."""
+        super().connection_lost(exc)
+        if self.passage is not None:
+            self.passage.leave()
 
     async def send(self, message: Any) -> None:
         """As uvicorn does; a refusal in place of an upgrade is a handshake too, and no error to be logged."""

@@ -58,6 +58,12 @@ class SocketTransport:
         """Whether the peer is behind."""
         return self._paused
 
+    def known(self) -> None:
+        """Whoever speaks has shown who they are."""
+        protocol = self._protocol()
+        if protocol is not None and protocol.passage is not None:
+            protocol.passage.known()
+
     def drop(self, prefix: bytes) -> None:
         """Forget the queued frames that begin so."""
         kept = [frame for frame in self._frames if not frame.startswith(prefix)]

@@ -38,6 +38,7 @@ from server.doors.cookie import Cookies
 from server.doors.links import OneTimeLinks, Threshold
 from server.doors.origin import Hosts, OriginGate
 from server.doors.revocation import Revocable, Revocation
+from server.doors.turnstile import Caps, Turnstile
 from server.engine.pool import Changed, Engine
 from server.http import health, web
 from server.http.api import Doors, Parts, table
@@ -319,7 +320,9 @@ async def composed(
         if trouble:
             raise Unavailable(trouble[0])
 
-    sync = SyncEndpoint(Entry(rooms, authentication, authority, Presences(nouns.sessions, clock), sources.looking))
+    turnstile = Turnstile(Caps(), clock)
+    presences = Presences(nouns.sessions, clock)
+    sync = SyncEndpoint(Entry(rooms, authentication, authority, presences, sources.looking, turnstile))
     routes = [
         *health.routes(check, lambda: {"clew_rooms_open": len(rooms.live())}, tally),
         *mount(rows, Sightings(authentication, nouns.devices, clock)),

@@ -44,6 +44,8 @@ def test_flags_win_over_variables_over_the_file_over_defaults() -> None:
         "allow_hosts": "clew.toml",
         "tls_cert": "default",
         "tls_key": "default",
+        "address_connections": "default",
+        "user_connections": "default",
         "agent": "CLEW_AGENT",
         "browser": "--browser",
     }

@@ -1,0 +1,135 @@
+"""Floods over real sockets: each ends at its limit, says so, and nobody else notices."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, ExitStack
+from typing import Any
+
+import pytest
+from kit.running_server import running_server
+from kit.served import Served
+from pycrdt import Doc, Text
+
+from crdt_docs.messages import QueryAwareness, SyncStep1
+from crdt_docs.messages.ywebsocket import encode
+from server.doors.turnstile import PROMPT
+from server.sync.inflow import ANSWERED
+
+STRANGERS = 12
+OPEN = 8
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("limits")
+    settings = folder / "clew.toml"
+    settings.write_text(f"address_connections = {STRANGERS}\nuser_connections = {OPEN}\n")
+    with running_server(folder / "data", ("--config", str(settings))) as server:
+        yield Served(server, str(server.new_token("owner", "--role", "owner")["token"]))
+
+
+def counted(served: Served, name: str) -> int:
+    with urllib.request.urlopen(f"{served.server.url}/metrics", timeout=5) as answer:
+        for line in answer.read().decode().splitlines():
+            if line.startswith(f"{name} "):
+                return int(float(line.split()[1]))
+    raise AssertionError(f"no metric {name}")
+
+
+def dial(served: Served) -> socket.socket:
+    connection = socket.create_connection(("127.0.0.1", served.server.port), timeout=5)
+    connection.settimeout(5)
+    return connection
+
+
+async def says_hello(served: Served, task: str) -> None:
+    """Somebody types and another one reads it, while whatever else goes on."""
+    one, other = Doc[Any](), Doc[Any]()
+    other.get("t", type=Text)
+    async with served.join(task, one) as writer, served.join(task, other) as reader:
+        text = one.get("t", type=Text)
+        text += "hello"
+        await writer.push()
+        await writer.barrier()
+        await reader.until(lambda: str(other.get("t", type=Text)).endswith("hello"), within=5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "frame"),
+    [
+        ("SyncStep1", encode(SyncStep1(b"\0"))),
+        ("QueryAwareness", encode(QueryAwareness())),
+    ],
+)
+async def test_a_flood_of_questions_ends_4429_and_nobody_else_notices(served: Served, kind: str, frame: bytes) -> None:
+    task = served.new_task()
+    async with served.join(task) as flooder:
+        for _ in range(ANSWERED[kind][0] + 200):  # type: ignore[index]
+            await flooder.send(frame)
+        end = await flooder.end()
+        assert (end.code, end.reason) == (4429, f"too many {kind}")
+    await says_hello(served, task)
+    assert counted(served, "clew_refused_too_fast_total") > 0
+
+
+async def test_a_user_has_so_many_documents_open_and_another_user_as_many_of_their_own(served: Served) -> None:
+    task = served.new_task()
+    token = str(served.server.new_token("owner", "--role", "owner")["token"])
+    tokens = [served.token] * (OPEN // 2) + [token] * (OPEN // 2)
+    async with AsyncExitStack() as stack:
+        for bearer in tokens:
+            await stack.enter_async_context(served.join(task, token=bearer))
+        for bearer, why in ((served.token, f"over {OPEN} open documents of one user"), (token, "over")):
+            async with served.join(task, token=bearer, wait=False) as refused:
+                end = await refused.end()
+                assert end.code == 4429
+                assert end.reason.startswith(why)
+        wei = served.new_user("wei")
+        served.api.add_member(task, "wei", "editor")
+        async with served.join(task, token=wei) as welcome:
+            assert not welcome.closed.done()
+    await says_hello(served, task)
+
+
+def test_strangers_of_one_address_are_bounded_and_told_503(served: Served) -> None:
+    with ExitStack() as stack:
+        silent = [stack.enter_context(dial(served)) for _ in range(STRANGERS)]
+        time.sleep(0.2)
+        refused = stack.enter_context(dial(served))
+        assert refused.recv(4096).startswith(b"HTTP/1.1 503 ")
+        assert refused.recv(4096) == b""
+        for connection in silent:
+            connection.close()
+        time.sleep(0.2)
+        assert counted(served, "clew_refused_address_total") == 1
+
+
+def test_who_hammers_is_held_back_a_little(served: Served) -> None:
+    task = served.new_task()
+    begun = time.monotonic()
+    ends = [
+        upgrade_refused(served, task) for _ in range(2 * PROMPT + 30)
+    ]  # what came in while nobody was refused is there too
+    assert set(ends) == {4401}
+    assert time.monotonic() - begun > 1
+
+
+def upgrade_refused(served: Served, task: str) -> int:
+    with dial(served) as connection:
+        connection.sendall(
+            f"GET /sync/{task} HTTP/1.1\r\nHost: 127.0.0.1:{served.server.port}\r\nConnection: Upgrade\r\n"
+            "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+            "Sec-WebSocket-Protocol: clew.v1, token.nobody\r\n\r\n".encode()
+        )
+        heard = b""
+        while (at := heard.find(b"\r\n\r\n")) < 0 or len(heard) < at + 8:
+            more = connection.recv(4096)
+            assert more
+            heard += more
+        code: int = struct.unpack(">H", heard[at + 6 : at + 8])[0]
+        return code
