@@ -6,16 +6,14 @@ import gzip
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
-from kit.devices import Device, Home
+from kit.axe import complaints
+from kit.devices import Home
 from playwright.sync_api import expect
 
 ROOT = Path(__file__).parents[2]
 STATIC = ROOT / "server" / "static"
-AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
-TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 SHELL, EDITOR = 60 * 1024, 170 * 1024
 
 HEAR = """() => {
@@ -26,17 +24,6 @@ HEAR = """() => {
 }"""
 
 
-def complaints(device: Device) -> list[str]:
-    """What axe finds against WCAG 2.2 AA and its own advice."""
-    if not device.page.evaluate("'axe' in window"):
-        device.page.evaluate(AXE.read_text())  # past the page's policy, which lets no stranger's script in
-    options = {"runOnly": TAGS, "resultTypes": ["violations"]}
-    found: list[dict[str, Any]] = device.page.evaluate(
-        "options => axe.run(document, options).then(all => all.violations)", options
-    )
-    return [f"{one['id']}: {node['html'][:200]} {node['failureSummary']}" for one in found for node in one["nodes"]]
-
-
 @pytest.mark.browser
 def test_axe_finds_nothing_wrong_on_any_screen_light_or_dark(home: Home) -> None:
     laptop, phone = home.laptop, home.phone
@@ -45,18 +32,18 @@ def test_axe_finds_nothing_wrong_on_any_screen_light_or_dark(home: Home) -> None
     laptop.composer.fill("Good morning.")
     laptop.composer.press("Enter")
     laptop.write("Some words.").wait_until("saved")
-    assert complaints(laptop) == []
+    assert complaints(laptop.page) == []
     laptop.page.get_by_role("button", name="Menu").click()
-    assert complaints(laptop) == []
+    assert complaints(laptop.page) == []
     laptop.page.keyboard.press("Escape")
     for panel in ("Conversation", "Overview", "Document"):
         phone.show(panel)
-        assert complaints(phone) == [], panel
+        assert complaints(phone.page) == [], panel
     phone.open()
     card = phone.page.get_by_role("region", name="You were working on")
     expect(card.locator(".paragraph")).to_contain_text("Never below", timeout=15_000)
     card.get_by_text("Everything that stands").click()
-    assert complaints(phone) == []
+    assert complaints(phone.page) == []
 
 
 @pytest.mark.browser
@@ -74,13 +61,13 @@ def test_the_page_speaks_chinese_where_the_browser_does_or_is_told_to_and_keeps_
     expect(card.get_by_role("heading", level=2)).to_have_text(f"您之前在处理“{home.task}”。要继续吗？")
     expect(card.locator(".paragraph")).to_contain_text("Never below", timeout=15_000)
     assert phone.overflow() == 0
-    assert complaints(phone) == []
+    assert complaints(phone.page) == []
     phone.picture("looks-phone-return-zh")
     card.get_by_role("link", name="继续").click()
     for panel in ("对话", "文档", "状况"):
         page.get_by_role("button", name=panel, exact=True).first.click()
         assert phone.overflow() == 0, panel
-        assert complaints(phone) == [], panel
+        assert complaints(phone.page) == [], panel
     phone.picture("looks-phone-zh")
     english = re.findall(r"[A-Za-z]{4,}", page.locator("body").inner_text())
     assert set(english) <= set(re.findall(r"[A-Za-z]+", f"{home.task} Never below Chrome Linux signs payment")), english

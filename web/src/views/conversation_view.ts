@@ -61,6 +61,7 @@ export class ConversationView extends PageElement {
 
   constructor() {
     super();
+    this.editable = false;
     this.agents = [];
     this.turns = [];
     this.shown = SHOWN;

@@ -31,6 +31,8 @@ export class DocumentsView extends PageElement {
 
   constructor() {
     super();
+    this.editable = false;
+    this.chosen = "";
     this.failure = "";
   }
 

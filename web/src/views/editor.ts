@@ -79,6 +79,7 @@ export class TaskEditor extends PageElement {
 
   constructor() {
     super();
+    this.editable = false; // nobody may write where nobody has said so
     this.at = 0;
   }
 

@@ -60,6 +60,7 @@ export class LedgerView extends PageElement {
 
   constructor() {
     super();
+    this.editable = false;
     this.opened = "";
     this.form = "";
   }
