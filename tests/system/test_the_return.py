@@ -115,6 +115,17 @@ def agent_of(served: Served, thinker: Thinker, log: Path) -> Iterator[None]:
         process.wait(PATIENCE)
 
 
+async def offered(served: Served) -> str:
+    """The task that a new session is offered; asked again while a busy machine has not read the tasks yet."""
+    for _ in range(20):
+        begun = await anyio.to_thread.run_sync(served.api.json, "POST", "/sessions", {"first_message": BACK})
+        if begun["suggestion"] is not None:
+            break
+        await anyio.sleep(0.5)
+    assert begun["candidates"][0]["task"]["id"] == begun["suggestion"]
+    return str(begun["suggestion"])
+
+
 @pytest.mark.timeout(400)
 async def test_who_comes_back_on_the_phone_is_told_all_that_stands(
     alone: Served, thinker: Thinker, tmp_path: Path
@@ -135,9 +146,7 @@ async def test_who_comes_back_on_the_phone_is_told_all_that_stands(
             await laptop.until(lambda: "notice period" in str(laptop.contents.constraints))
             assert thinker.answers[2] in laptop.words(turn["answer"]) != ""
             assert [one["status"] for one in await laptop.turns()] == ["done"] * 3
-    begun = await anyio.to_thread.run_sync(served.api.json, "POST", "/sessions", {"first_message": BACK})
-    assert begun["candidates"][0]["task"]["id"] == task
-    assert begun["suggestion"] == task
+    assert await offered(served) == task
     resumption = await anyio.to_thread.run_sync(served.api.json, "GET", f"/tasks/{task}/resume")
     told, _, since = resumption["text"].partition("Since you last looked")
     for standing in ("never go below 150 k€", "at least 90 days", "net 45", "which law governs", "redline to Dana"):
