@@ -133,6 +133,25 @@ test("an older generation of which all was sent is let go without a word", async
   expect(new Shelf(me).find(task)!.asides).toEqual([]);
 });
 
+test("what another tab had kept in the same copy, and never sent, is offered by the tab that is still open", async () => {
+  const [mine, theirs] = [await open(), await open()];
+  await light(mine, "saved");
+  await light(theirs, "saved");
+  isAway = true;
+  for (const socket of server.sockets) socket.close(1006);
+  await light(theirs, "offline");
+  say(theirs, "typed in the other tab");
+  await kept(theirs);
+  theirs.close();
+
+  generation = 2;
+  serve("restored");
+  isAway = false;
+  mine.sync.retry();
+  await vi.waitFor(() => expect(mine.offers.length).toBe(1), { timeout: 4_000 });
+  expect(mine.offers[0]!.lost.map((one) => one.text)).toEqual(["typed in the other tab"]);
+});
+
 test("what the server refuses for good stays aside, over a reload too, until somebody decides about it", async () => {
   const first = await open();
   await light(first, "saved");

@@ -39,6 +39,13 @@ async function knownOr(kept: { task: Task; unsent: boolean }, asked: Promise<Tas
   }
 }
 
+/** Whether a document holds more than a state vector covers; where there is none, nobody can tell. */
+function isBeyond(doc: Y.Doc, reached: Uint8Array | null): boolean {
+  if (!reached) return false;
+  const known = Y.decodeStateVector(reached);
+  return [...Y.decodeStateVector(Y.encodeStateVector(doc))].some(([client, clock]) => clock > (known.get(client) ?? 0));
+}
+
 /** What never got through, and whether it was the server's document or ours that was given up. */
 export interface Offer {
   name: string;
@@ -147,7 +154,7 @@ export class OpenTask {
       server,
       task,
       doc,
-      unsent: kept.unsent && doc.store.clients.size > 0,
+      unsent: doc.store.clients.size > 0 && (kept.unsent || isBeyond(doc, this.copy.reached)),
       ticket: () => this.#ticket(),
       user: { id: shelf.me.id, name: shelf.me.name, kind: "user" },
       ...(Socket ? { Socket } : {}),
@@ -202,11 +209,19 @@ export class OpenTask {
     await this.#start(new Y.Doc());
     if (this.#isOver) return this.close();
     const fresh = this.sync;
-    fresh.on("synced", () => {
-      if (!this.#shown.has(copy.name))
-        this.#offer(copy.name, why, wasUnsent ? lostBetween(sync.doc, fresh.doc, copy.reached) : []);
-    });
+    fresh.on("synced", () => void this.#offerOld(why, { doc: sync.doc, copy, wasUnsent }, fresh.doc));
     this.#emit("swapped", null);
+  }
+
+  /** What this tab had, and what other tabs of this browser had put into the same copy. */
+  async #offerOld(why: Why, { doc, copy, wasUnsent }: { doc: Y.Doc; copy: LocalCopy; wasUnsent: boolean }, fresh: Y.Doc) {
+    if (this.#shown.has(copy.name)) return;
+    this.#shown.add(copy.name);
+    const through = wasUnsent ? copy.reached : Y.encodeStateVector(doc);
+    const kept = await readCopy(copy.name);
+    const hasMore = kept !== null && isBeyond(kept.doc, Y.encodeStateVector(doc));
+    if (kept) Y.applyUpdate(doc, Y.encodeStateAsUpdate(kept.doc));
+    if (!this.#isOver) this.#offer(copy.name, why, wasUnsent || hasMore ? lostBetween(doc, fresh, through) : []);
   }
 
   readonly #shown = new Set<string>();
