@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from agent.clerk.terms import shared, terms
+from agent.clerk.terms import Index, shared, terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +23,13 @@ class Asked:
 
 _ENOUGH: Final = 1.0
 _MOST_OF_IT: Final = 0.6
+_FITS_FORM: Final = 0.6
 _NUMBER: Final = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|none|dozen)\b|[一二两三四五六七八九十百]"
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|none|dozen)\b|[一二两三四五六七八九十百]",
+    re.I,
 )
 _COUNTED: Final = re.compile(
-    r"\bhow (?:many|much|long|big|far|often|old)|几|多少|多久|多大|多长|什么时候|\bwhen\b|what (?:time|date)", re.I
+    r"\bhow (?:many|much|long|big|far|often|old)|\bwhen\b|what (?:time|date)|几|多少|多久|多大|多长|什么时候", re.I
 )
 _NAMED: Final = re.compile(r"\bwho\b|谁", re.I)
 _PERSON: Final = re.compile(
@@ -35,24 +37,32 @@ _PERSON: Final = re.compile(
 )
 
 
-def best_question(text: str, context: str, asked: Sequence[Asked]) -> str | None:
-    """The id of the question that a clause answers, or None if none fits, or two do alike."""
-    scores = sorted(((_fit(text, context, question), question.id) for question in asked), reverse=True)
-    if not scores or scores[0][0] < _ENOUGH or (len(scores) > 1 and scores[1][0] >= scores[0][0]):
-        return None
-    return scores[0][1]
+class Questions:
+    """The questions that are open, found by what is said."""
 
+    def __init__(self, asked: Sequence[Asked]) -> None:
+        self._asked = asked
+        self._index = Index([question.text for question in asked])
 
-def _fit(text: str, context: str, question: Asked) -> float:
-    about = terms(question.text)
-    own = shared(terms(text), about)
-    score = own + shared(terms(context) - terms(text), about)
-    if score == 0:
-        return 0
-    if score >= _MOST_OF_IT * shared(about, about):
-        score += 0.6
-    if _COUNTED.search(question.text) and _NUMBER.search(text):
-        score += 0.6
-    if _NAMED.search(question.text) and _PERSON.search(text):
-        score += 0.6
-    return score
+    def answered_by(self, text: str, context: str) -> str | None:
+        """The id of the question that a clause answers, or None if none fits, or two do alike.
+
+        ``context`` is what stands before it and does not answer by itself.
+        """
+        about, beside = terms(text), terms(context)
+        near = self._index.near(about | beside)
+        scores = sorted(((self._fit(text, about, beside, number), number) for number in near), reverse=True)
+        if not scores or scores[0][0] < _ENOUGH or (len(scores) > 1 and scores[1][0] >= scores[0][0]):
+            return None
+        return self._asked[scores[0][1]].id
+
+    def _fit(self, text: str, about: frozenset[str], beside: frozenset[str], number: int) -> float:
+        question, asked_about = self._asked[number].text, self._index.about(number)
+        score = shared(about, asked_about) + shared(beside - about, asked_about)
+        if score >= _MOST_OF_IT * shared(asked_about, asked_about):
+            score += _FITS_FORM
+        if _COUNTED.search(question) and _NUMBER.search(text):
+            score += _FITS_FORM
+        if _NAMED.search(question) and _PERSON.search(text):
+            score += _FITS_FORM
+        return score

@@ -7,8 +7,10 @@ ways, and never drop a statement: what it can't file it hands back.
 from __future__ import annotations
 
 import os.path
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from typing import Final
 
 from agent.clerk.answers import Asked
 from agent.clerk.ledger import Ledger
@@ -17,24 +19,16 @@ from agent.clerk.queries import find_queries
 from agent.clerk.replies import Words
 from agent.clerk.sentences import READ
 from agent.clerk.statements import Statement, find_statements
-from agent.clerk.terms import same_words
-from agent.clerk.topics import superseded, topic_of
+from agent.clerk.terms import Known
+from agent.clerk.topics import Decisions, topic_of
 from agent.mind import Brief, Filed, Kind, Message, Named, Proposal, Said, Thought, Unfiled
 
-
-@dataclass(slots=True)
-class _Turn:
-    """What the messages of a turn come to."""
-
-    proposals: list[Proposal] = field(default_factory=list)
-    unfiled: list[Unfiled] = field(default_factory=list)
-    already: list[tuple[Kind, str]] = field(default_factory=list)
-    answers: list[str] = field(default_factory=list)
-    cut: bool = False
+_LAST: Final = 20
+"""Decisions of a turn that a later one of the same turn may replace."""
 
 
 class Clerk:
-    """A mind that files what people state and answers from the ledger. It needs no model, and the same brief gives the same thoughts."""
+    """A mind that files what people state and answers from the ledger, by rules: a brief has one answer."""
 
     name = "clerk"
 
@@ -46,17 +40,91 @@ class Clerk:
 
 def consider(brief: Brief) -> list[Thought]:
     """All thoughts on a brief, in order."""
-    thoughts: list[Thought] = []
-    if brief.needs_name and (name := _name(brief)):
-        thoughts.append(Named(name))
-    ledger = Ledger(brief)
-    turn = _read(brief, ledger)
+    name = _name(brief) if brief.needs_name else None
+    turn = _Turn(brief)
+    for message in brief.asked:
+        if message.role == "user":
+            turn.read(message)
+    thoughts: list[Thought] = [Named(name)] if name else []
     if turn.proposals:
         thoughts.append(Filed(tuple(turn.proposals)))
     thoughts.extend(turn.unfiled)
-    words = Words(brief.language)
-    rest = _rest("\n".join(_answer(turn, ledger, words)), brief.begun, words)
+    rest = _rest("\n".join(turn.answer()), brief.begun, turn.words)
     return [*thoughts, Said(rest)] if rest else thoughts
+
+
+@dataclass(slots=True)
+class _Turn:
+    """What the messages of a turn come to."""
+
+    brief: Brief
+    words: Words = field(init=False)
+    ledger: Ledger = field(init=False)
+    proposals: list[Proposal] = field(default_factory=list)
+    unfiled: list[Unfiled] = field(default_factory=list)
+    already: list[tuple[Kind, str]] = field(default_factory=list)
+    answers: list[str] = field(default_factory=list)
+    known: dict[Kind, Known] = field(default_factory=lambda: defaultdict(Known))
+    cut: bool = False
+
+    def __post_init__(self) -> None:
+        self.words = Words(self.brief.language)
+        self.ledger = Ledger(self.brief)
+
+    def read(self, message: Message) -> None:
+        """Take in a message: what it states, what it asks of the ledger."""
+        self.cut = self.cut or len(message.text) > READ
+        asked_now = [Asked("", proposal.text) for proposal in self.proposals if proposal.kind == "question"]
+        found = find_statements(message.text, [*self.ledger.open_questions(), *asked_now])
+        for statement in found.statements:
+            self._file(statement, message.id)
+        self.unfiled.extend(Unfiled(quote, message.id) for quote in found.unsure)
+        for query in find_queries(message.text):
+            self.answers.extend(self.words.answered(query, self.ledger, self.brief))
+
+    def answer(self) -> list[str]:
+        """The answer, line by line."""
+        lines = [*self.answers, *self.words.filed(self.proposals, self.ledger), *self.words.already(self.already)]
+        lines += self.words.unsure([unfiled.quote for unfiled in self.unfiled])
+        if self.cut:
+            lines.append(self.words["cut"].format(READ))
+        return lines or [self.words["nothing"]]
+
+    def _file(self, statement: Statement, source: str) -> None:
+        quote, kind, question = statement.quote, statement.kind, statement.answers
+        if question == "":
+            # It answers a question of this same turn, which has no id yet.
+            self.unfiled.append(Unfiled(quote, source))
+        elif self._is_known(kind, quote, question):
+            self.already.append((kind, quote))
+        else:
+            self.known[kind].add(quote, source)
+            self.proposals.append(self._proposal(statement, source))
+
+    def _is_known(self, kind: Kind, quote: str, question: str | None) -> bool:
+        if question:
+            return self.ledger.holds_answer(question, quote)
+        return self.ledger.holds(kind, quote) or self.known[kind].find(quote) is not None
+
+    def _proposal(self, statement: Statement, source: str) -> Proposal:
+        quote, kind = statement.quote, statement.kind
+        if kind != "decision":
+            return Proposal(kind, quote, source, quote, severity=statement.severity, answers=statement.answers)
+        topic, named = topic_of(quote)
+        old = self.ledger.decided.superseded_by(quote, topic)
+        if old and not named:
+            standing = self.ledger.standing("decision")
+            topic = next((str(item["topic"]) for item in standing if item["id"] == old and item.get("topic")), topic)
+        self._overtake(quote, topic)
+        return Proposal(kind, quote, source, quote, topic=topic, supersedes=(old,) if old else ())
+
+    def _overtake(self, quote: str, topic: str) -> None:
+        """A decision of this turn that a later one of it replaces is not filed: it never stood."""
+        mine = [(index, p) for index, p in enumerate(self.proposals) if p.kind == "decision"][-_LAST:]
+        decisions = Decisions([{"id": index, "text": p.text, "topic": p.topic} for index, p in mine])
+        if (old := decisions.superseded_by(quote, topic)) is not None:
+            gone = self.proposals.pop(int(old))
+            self.unfiled.append(Unfiled(gone.quote, gone.source))
 
 
 def _name(brief: Brief) -> str | None:
@@ -64,78 +132,11 @@ def _name(brief: Brief) -> str | None:
     return next((name for message in said if (name := name_from(message.text))), None)
 
 
-def _read(brief: Brief, ledger: Ledger) -> _Turn:
-    turn = _Turn()
-    words = Words(brief.language)
-    for message in brief.asked:
-        if message.role != "user":
-            continue
-        turn.cut = turn.cut or len(message.text) > READ
-        found = find_statements(message.text, [*ledger.open_questions(), *_asked_now(turn)])
-        for statement in found.statements:
-            _file(turn, statement, message, ledger)
-        turn.unfiled.extend(Unfiled(quote, message.id) for quote in found.unsure)
-        for query in find_queries(message.text):
-            turn.answers.extend(words.answered(query, ledger, brief))
-    return turn
-
-
-def _asked_now(turn: _Turn) -> list[Asked]:
-    return [Asked("", proposal.text) for proposal in turn.proposals if proposal.kind == "question"]
-
-
-def _file(turn: _Turn, statement: Statement, message: Message, ledger: Ledger) -> None:
-    quote = statement.quote
-    if statement.answers == "":
-        turn.unfiled.append(Unfiled(quote, message.id))
-        return
-    known = ledger.holds_answer(statement.answers, quote) if statement.answers else ledger.holds(statement.kind, quote)
-    if known or any(p.kind == statement.kind and same_words(p.text, quote) for p in turn.proposals):
-        turn.already.append((statement.kind, quote))
-        return
-    turn.proposals.append(_proposal(turn, statement, message, ledger))
-
-
-def _proposal(turn: _Turn, statement: Statement, message: Message, ledger: Ledger) -> Proposal:
-    quote = statement.quote
-    if statement.kind != "decision":
-        return Proposal(
-            statement.kind, quote, message.id, quote, severity=statement.severity, answers=statement.answers
-        )
-    topic, named = topic_of(quote)
-    standing = ledger.standing("decision")
-    old = superseded(quote, topic, standing)
-    if old and not named:
-        topic = next((str(item["topic"]) for item in standing if item["id"] == old and item.get("topic")), topic)
-    _overtake(turn, quote, topic)
-    return Proposal("decision", quote, message.id, quote, topic=topic, supersedes=(old,) if old else ())
-
-
-def _overtake(turn: _Turn, quote: str, topic: str) -> None:
-    """A decision of this turn that a later one of it replaces is not filed: it never stood."""
-    mine = [
-        {"id": str(index), "text": p.text, "topic": p.topic}
-        for index, p in enumerate(turn.proposals)
-        if p.kind == "decision"
-    ]
-    old = superseded(quote, topic, mine)
-    if old is not None:
-        gone = turn.proposals.pop(int(old))
-        turn.unfiled.append(Unfiled(gone.quote, gone.source))
-
-
-def _answer(turn: _Turn, ledger: Ledger, words: Words) -> list[str]:
-    lines = [*turn.answers, *words.filed(turn.proposals, ledger), *words.already(turn.already)]
-    lines += words.unsure([unfiled.quote for unfiled in turn.unfiled])
-    if turn.cut:
-        lines.append(words["cut"].format(READ))
-    return lines or [words["nothing"]]
-
-
 def _rest(reply: str, begun: str, words: Words) -> str:
     """What is still to be said after ``begun``: the rest, or a correction by the lines that were not said."""
     if reply.startswith(begun):
         return reply[len(begun) :]
-    said = os.path.commonprefix([reply, begun])
-    lines = [line for line in reply[said.rfind("\n") + 1 :].split("\n") if line not in begun.split("\n")]
+    same = os.path.commonprefix([reply, begun])
+    said = set(begun.split("\n"))
+    lines = [line for line in reply[same.rfind("\n") + 1 :].split("\n") if line not in said]
     return "\n\n" + "\n".join([words["correction"], *lines]) if lines else ""

@@ -23,6 +23,7 @@ Tongue = Literal["english", "chinese"]
 
 _HEAD: Final = re.compile(r"(\w+)(?: (\w+))?: (.+)")
 _HOLE: Final = re.compile(r"<(\w+)>")
+_ARTICLE: Final = r"(?:(?:the|our|my|a|an|this|that|their|his|her|all|your) )?"
 _DEEPEST: Final = 6
 """Words within words within words."""
 _APOSTROPHE: Final = re.compile(
@@ -37,7 +38,7 @@ class Rule:
     """What a clause means in which ``pattern`` is found. The first rule of a table that fits is the one that counts.
 
     ``why`` is the reason in a line. ``scope`` says how far a ``nothing`` reaches: the clause, from here to the end of
-    its sentence, there until a turn such as "but" or 后来, or the whole message; ``beside`` is a weak rule, whose clause
+    its sentence, there until a turn such as "but", or the whole message; ``beside`` is a weak rule, whose clause
     belongs to a statement right before it. ``reported`` is somebody else's word, which may still answer a question;
     what is ``hedged`` answers none.
     """
@@ -88,7 +89,14 @@ def read_table(tongue: Tongue) -> Table:
 @cache
 def read_patterns(table: str) -> Mapping[str, re.Pattern[str]]:
     """The patterns of a table that serves both languages, by name, in order."""
-    return {name: re.compile(pattern, re.I) for name, _, _, pattern in _blocks(table)}
+    return {name: re.compile(pattern.replace("<article>", _ARTICLE), re.I) for name, _, _, pattern in _blocks(table)}
+
+
+@cache
+def read_pairs(table: str, name: str) -> Mapping[str, str]:
+    """Pairs of words such as ``revise=revision`` in a block of a table."""
+    pairs = next(pattern for block, _, _, pattern in _blocks(table) if block == name)
+    return dict(pair.split("=", 1) for pair in pairs.split("|"))
 
 
 def _rules(table: str, words: Mapping[str, str], tongue: Tongue) -> tuple[Rule, ...]:

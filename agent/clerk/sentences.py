@@ -18,6 +18,8 @@ READ: Final = 20_000
 
 _QUOTES: Final = {"“": "”", '"': '"', "「": "」", "『": "』", "«": "»", "„": "“", "‘": "’", "'": "'", "`": "`"}
 _QUOTE_LENGTH: Final = 600
+_APOSTROPHES: Final = 6
+"""How many a quotation in single quotes may hold."""
 _CJK: Final = "\u3400-\u4dbf\u4e00-\u9fff"
 _PASTE: Final = re.compile(
     r"^(?:.{0,60}\b(?:pasting|pasted|forwarding|forwarded|fwd|copying|here's (?:the|their|what)|see below"
@@ -30,8 +32,9 @@ _MAIL: Final = re.compile(
 )
 _CHAT: Final = re.compile(r"^(?:\[?\d{1,2}:\d\d\]?[ \t]*)?(?-i:[A-Z])\w{1,20}:[ \t].{1,400}$", re.M)
 _CODE: Final = re.compile(
-    r"^[ \t]*(?:(?:def|class|import|from|return|raise|elif|else:|try:|except|async|await|const|var|function|public|private|static"
-    r"|SELECT|INSERT|UPDATE|DELETE|CREATE)\b.*|(?:#|//|/\*).*|.*[{};]|(?:if|for|while|with) .*:|[\w.\[\]]+ = .*|[\w.]+\(.*\))[ \t]*$",
+    r"^[ \t]*(?:(?:def|class|import|from|return|raise|elif|else:|try:|except|async|await|const|var|function|public"
+    r"|private|static|SELECT|INSERT|UPDATE|DELETE|CREATE)\b.*|(?:#|//|/\*).*|.*[{};]|(?:if|for|while|with) .*:"
+    r"|[\w.\[\]]+ = .*|[\w.]+\(.*\))[ \t]*$",
     re.M,
 )
 _CHINESE_CHAT: Final = re.compile(
@@ -50,13 +53,20 @@ _COLON: Final = re.compile(r"(?<![0-9])[:：](?!//|\d\d\b|[-o']?[)(DdPp|/\\*](?!
 _BEFORE_LABEL: Final = re.compile(
     r".*(?:[,，]\s*|\s[-–—]\s|^)(?:(?:ok|so|and|but|btw|also|then|那|另外|还有)[\s,]+)*", re.I | re.S
 )
-_SUBJECT: Final = r"(?:we|i (?:will|am|have|don't|can|need|think|still|would|want|must|also)|i'(?:m|ll|ve|d)|he|she|they|it|there|nobody|no one|everyone|everybody|that's|please|let's|someone|who|whether|what|how|the [\w-]+(?: [\w-]+)? (?:is|are|was|will|moves?|goes|stays?|must|has|have|should|can't|needs?|gets?))\b"
+_SUBJECT: Final = (
+    r"(?:we|i (?:will|am|have|don't|can|need|think|still|would|want|must|also)|i'(?:m|ll|ve|d)|he|she|they|it|there"
+    r"|nobody|no one|everyone|everybody|that's|please|let's|someone|who|whether|what|how"
+    r"|the [\w-]+(?: [\w-]+)? (?:is|are|was|will|moves?|goes|stays?|must|has|have|should|can't|needs?|gets?))\b"
+)
+_GAP: Final = r"\s{1,4}"
+_MAYBE: Final = r"\s{0,4}"
 _BREAK: Final = re.compile(
-    rf",(?!\d)\s*(?:(?:and|but|so|or|because|since|while|although|and meanwhile|and then)\s)?|[，﹐]\s*"
-    rf"|\s+(?:-{{1,2}}|–|—|->|<-|=>|→|\|)\s+|——|\s?[()（）]\s?"
-    rf"|\s+and\s+(?=(?:keep|use|drop|move|skip|switch|go with|stick|cancel|don't|never|must)\s)"
-    rf"|\s+(?:and|so|while)\s+(?=(?:meanwhile\s+)?{_SUBJECT})|\s+(?:but|because|although|cause|cos|cuz)\s+"
-    rf"|(?<=[{_CJK}])\s+(?=[{_CJK}]{{2}})",
+    rf",(?!\d){_MAYBE}(?:(?:and|but|so|or|because|since|while|although|and meanwhile|and then)\s)?|[，﹐]{_MAYBE}"
+    rf"|{_GAP}(?:-{{1,2}}|–|—|->|<-|=>|→|\|){_GAP}|——|\s?[()（）]\s?"
+    rf"|{_GAP}and{_GAP}(?=(?:keep|use|drop|move|skip|switch|go with|stick|cancel|don't|never|must)\s)"
+    rf"|{_GAP}(?:and|so|while){_GAP}(?=(?:meanwhile\s)?{_SUBJECT})"
+    rf"|{_GAP}(?:but|because|although|cause|cos|cuz){_GAP}"
+    rf"|(?<=[{_CJK}]){_GAP}(?=[{_CJK}]{{2}})",
     re.I,
 )
 
@@ -174,9 +184,11 @@ def _closing(text: str, at: int, closing: str) -> int:
         newline = text.find("\n", at, stop)
         stop = newline if newline >= 0 else stop
     end = text.find(closing, at + 1, stop)
-    while closing == "'" and end >= 0 and text[end + 1 : end + 2].isalnum():
+    for _ in range(_APOSTROPHES):
+        if closing != "'" or end < 0 or not text[end + 1 : end + 2].isalnum():
+            return end
         end = text.find(closing, end + 1, stop)
-    return end
+    return -1
 
 
 def _sentences(plain: str) -> Iterator[tuple[int, int, bool]]:

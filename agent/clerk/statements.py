@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from agent.clerk.answers import Asked, best_question
+from agent.clerk.answers import Asked, Questions
 from agent.clerk.parts import LONGEST, Part, near, read_parts, table_of
 from agent.clerk.sentences import Clause
 from agent.mind import Kind
@@ -46,7 +46,7 @@ class Found:
 def find_statements(text: str, asked: Sequence[Asked] = ()) -> Found:
     """Everything that a message states, in its order; ``asked`` are the questions that are open."""
     parts = read_parts(text)
-    answers = _answers(text, parts, asked) if asked else []
+    answers = _answers(text, parts, Questions(asked)) if asked else []
     told = [(answer.start, answer.end) for answer in answers]
     found = [statement for part in parts if (statement := _statement(part)) and not _is_told(part, told)]
     unsure = [part.clause.text for part in parts if part.means == "unsure" and not _is_told(part, told)]
@@ -85,11 +85,11 @@ def _severity(clause: Clause) -> Severity:
     return "critical" if cues["critical"].search(plain) else "important"
 
 
-def _answers(text: str, parts: list[Part], asked: Sequence[Asked]) -> list[Statement]:
+def _answers(text: str, parts: list[Part], questions: Questions) -> list[Statement]:
     out: list[Statement] = []
     index = 0
     while index < len(parts):
-        told = _answer_of(parts, index, asked)
+        told = _answer_of(parts, index, questions)
         index += 1
         if told is None:
             continue
@@ -102,7 +102,7 @@ def _answers(text: str, parts: list[Part], asked: Sequence[Asked]) -> list[State
     return out
 
 
-def _answer_of(parts: list[Part], index: int, asked: Sequence[Asked]) -> tuple[Clause, str] | None:
+def _answer_of(parts: list[Part], index: int, questions: Questions) -> tuple[Clause, str] | None:
     """The clause that answers, without whom it is from, and the id of its question."""
     part = parts[index]
     if not part.open or part.means == "question" or len(part.clause.plain) > LONGEST:
@@ -111,7 +111,7 @@ def _answer_of(parts: list[Part], index: int, asked: Sequence[Asked]) -> tuple[C
     if clause is part.clause and part.means != "decision" and part.table.cues["sources"].search(clause.plain):
         return None
     context = near(parts, index) if part.means in {"nothing", "unsure"} else ""
-    question = best_question(clause.text, context, asked)
+    question = questions.answered_by(clause.text, context)
     return (clause, question) if question is not None else None
 
 

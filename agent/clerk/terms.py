@@ -6,6 +6,8 @@ Owns terms: English words by their stem, Chinese by pairs of characters, numbers
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 _WORD: Final = re.compile(r"[a-z]+(?:'[a-z]+)?|\d+(?:[.,:]\d+)*|[\u3400-\u4dbf\u4e00-\u9fff]+", re.I)
@@ -21,6 +23,10 @@ _COMMON: Final = frozenset(
 _COMMON_CHINESE: Final = frozenset(
     "的了是在我你他她它们这那有和与就都也还要会能可不没很吗呢吧啊呀么谁哪几什怎为得地着过把被让给对到从以及或者到底个一下边家"
 )
+_APART: Final = re.compile(r"\W+")
+_NEGATION: Final = re.compile(r"\b(?:not|no|never|without|cannot)\b|n't\b|不|没|别|无|未|勿|非")
+_FIXED: Final = re.compile(r"\d+|[A-Z]{2,}")
+_TOO_MANY: Final = 64
 _SUFFIXES: Final = (
     "ations",
     "ation",
@@ -74,24 +80,55 @@ def _pairs(run: str) -> set[str]:
     return single | {a + b for a, b in zip(run, run[1:], strict=False) if a in single and b in single}
 
 
-_APART: Final = re.compile(r"[^\w\u3400-\u9fff]+")
-_NEGATION: Final = re.compile(r"\b(?:not|no|never|without|cannot)\b|n't\b|不|没|别|无|未|勿|非")
+@dataclass(frozen=True, slots=True)
+class Sense:
+    """What a text says: its letters, or its terms with numbers and negations. What shares one says the same."""
+
+    letters: str
+    about: tuple[frozenset[str], int, tuple[str, ...]] | None
 
 
-def same_words(one: str, other: str) -> bool:
-    """Whether two texts say the same: in the same words, or about the same with as many negations."""
-    if _plain(one) == _plain(other):
-        return bool(_plain(one))
-    mine, theirs = terms(one), terms(other)
-    if not mine or mine != theirs:
-        return False
-    return len(_NEGATION.findall(one.lower())) == len(_NEGATION.findall(other.lower())) and _wide(one) == _wide(other)
+def sense_of(text: str) -> Sense:
+    """The sense of a text. Texts that share ``letters`` or ``about`` say the same."""
+    found = terms(text)
+    negations = len(_NEGATION.findall(text.lower()))
+    return Sense(_APART.sub("", text.casefold()), (found, negations, tuple(_FIXED.findall(text))) if found else None)
 
 
-def _plain(text: str) -> str:
-    return _APART.sub("", text.casefold())
+class Known:
+    """Texts by what they say."""
+
+    def __init__(self) -> None:
+        self._ids: dict[object, str] = {}
+
+    def add(self, text: str, key: str) -> None:
+        """Remember a text under an id; the first that says something keeps it."""
+        sense = sense_of(text)
+        for side in (sense.letters, sense.about):
+            if side:
+                self._ids.setdefault(side, key)
+
+    def find(self, text: str) -> str | None:
+        """The id of a text that says the same, or None."""
+        sense = sense_of(text)
+        return self._ids.get(sense.letters) or (self._ids.get(sense.about) if sense.about else None)
 
 
-def _wide(text: str) -> list[str]:
-    """Numbers and words in capitals, in their order."""
-    return re.findall(r"\d+|[A-Z]{2,}", text)
+class Index:
+    """Which of many texts share a term that tells them apart."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._about = [terms(text) for text in texts]
+        self._where: dict[str, list[int]] = {}
+        for number, about in enumerate(self._about):
+            for term in about:
+                self._where.setdefault(term, []).append(number)
+
+    def about(self, number: int) -> frozenset[str]:
+        """The terms of the text of that number."""
+        return self._about[number]
+
+    def near(self, about: frozenset[str]) -> list[int]:
+        """The numbers of the texts that share a term with these, in order. A term of very many texts finds none."""
+        lists = (self._where.get(term, []) for term in about)
+        return sorted({number for found in lists if len(found) <= _TOO_MANY for number in found})
