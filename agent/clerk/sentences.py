@@ -32,11 +32,11 @@ _MAIL: Final = re.compile(
 )
 _CHAT: Final = re.compile(r"^(?:\[?\d{1,2}:\d\d\]?[ \t]*)?(?-i:[A-Z])\w{1,20}:[ \t].{1,400}$", re.M)
 _CODE: Final = re.compile(
-    r"^[ \t]*(?:(?:def|class|import|from|return|raise|elif|else:|try:|except|async|await|const|var|function|public"
-    r"|private|static|SELECT|INSERT|UPDATE|DELETE|CREATE)\b.*|(?:#|//|/\*).*|.*[{};]|(?:if|for|while|with) .*:"
-    r"|[\w.\[\]]+ = .*|[\w.]+\(.*\))[ \t]*$",
-    re.M,
+    r"(?:(?:def|class|import|from|return|raise|elif|else:|try:|except|async|await|const|var|function|public|private|static"
+    r"|SELECT|INSERT|UPDATE|DELETE|CREATE)\b.*|(?:#|//|/\*).*|.*[{};]|(?:if|for|while|with) .*:|[\w.\[\]]+ = .*"
+    r"|[\w.]+\(.*\))",
 )
+_CODE_LENGTH: Final = 200
 _CHINESE_CHAT: Final = re.compile(
     r"^(?:[老小阿][\u4e00-\u9fff]{1,2}|[\u4e00-\u9fff]{1,2}(?:总|工|哥|姐|老师))[:：].{1,400}$", re.M
 )
@@ -143,26 +143,34 @@ def _blank_fences(text: str, chars: list[str]) -> None:
 
 
 def _blank_lines(text: str, chars: list[str]) -> None:
-    """Quoted lines, what follows an announcement of a paste, mail below its headers, chat logs."""
-    for cue in (_PASTE, _MAIL):
-        if found := cue.search(text):
-            _blank(chars, found.start() if cue is _MAIL else found.end(), len(text))
-    code = [found.span() for found in _CODE.finditer(text)]
-    for a, b in code if len(code) >= 2 else []:
-        _blank(chars, a, b)
+    """Quoted lines, code, what follows an announcement of a paste, mail below its headers, chat logs."""
+    if found := _PASTE.search(text):
+        _blank(chars, found.end(), len(text))
+    if found := _MAIL.search(text):
+        _blank(chars, found.start(), len(text))
+    lines = _lines(text)
+    for start, end in lines:
+        if text[start:end].lstrip().startswith((">", "＞")):
+            _blank(chars, start, end)
+    code = [(start, end) for start, end in lines if _is_code(text[start:end].strip())]
     logged = [found.span() for chat in (_CHAT, _CHINESE_CHAT) for found in chat.finditer(text)]
+    speakers = {re.split("[:：]", text[start:end])[0] for start, end in logged}
+    is_log = len(speakers) >= 2 and len(lines) <= 2 * len(logged)
+    for start, end in (code if len(code) >= 2 else []) + (logged if is_log else []):
+        _blank(chars, start, end)
+
+
+def _lines(text: str) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
     at = 0
     for line in text.splitlines(keepends=True):
-        if line.lstrip().startswith((">", "＞")) or (line.startswith(("\t", "    ")) and line.strip()[-1:] in "{};"):
-            _blank(chars, at, at + len(line))
+        found.append((at, at + len(line)))
         at += len(line)
-    if (
-        len(logged) >= 2
-        and len({re.split("[:：]", text[a:b])[0] for a, b in logged}) >= 2
-        and text.count("\n") < 2 * len(logged)
-    ):
-        for a, b in logged:
-            _blank(chars, a, b)
+    return found
+
+
+def _is_code(line: str) -> bool:
+    return len(line) <= _CODE_LENGTH and _CODE.fullmatch(line) is not None
 
 
 def _blank_quotes(text: str, chars: list[str]) -> None:
