@@ -27,7 +27,17 @@ def failing(folder: Path, path: str, call: str, error: str, when: str, *options:
     """
     assert shutil.which("strace"), "This test needs strace: `make test` installs it."
     # -D: strace is the grandchild, so that the process we start and end is the server itself
-    strace = ("strace", "-D", "-f", "--seccomp-bpf", "-qq", "-o", str(folder / "trace"), "-P", str(folder / "data" / path))
+    strace = (
+        "strace",
+        "-D",
+        "-f",
+        "--seccomp-bpf",
+        "-qq",
+        "-o",
+        str(folder / "trace"),
+        "-P",
+        str(folder / "data" / path),
+    )
     inject = ("-e", f"trace={call}", "-e", f"inject={call}:error={error}:when={when}")
     with patch.object(running_server, "CLEW", (*strace, *inject, *running_server.CLEW)):
         server = running_server.RunningServer(folder / "data", running_server.free_port(), options).start()

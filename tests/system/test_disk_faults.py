@@ -19,7 +19,8 @@ FAULTS = {
     "a sync fails": ("fdatasync", "EIO"),
     "the file system has become read-only": ("pwrite64", "EROFS"),
 }
-FROM, TIMES = 40, 3
+FROM, TIMES = 100, 3
+"""The first call that fails, long after the start, and how many do."""
 
 
 @pytest.mark.timeout(120)
