@@ -266,7 +266,7 @@ class Admission:
                     raise Refused("its parent is not a shared type")
                 return Run(None, False, struct.ref == DELETED)
             if info.pinned and not self.trusted:
-                self._fit(struct, info.ref, keyed)
+                self._fit(struct, info.ref, keyed, info.node)
         else:
             kind = self.gate.shape.roots.get(parent)  # type: ignore[arg-type]
             if kind is not None and not self.trusted:
@@ -276,8 +276,8 @@ class Admission:
     def _type(self, ident: Id) -> TypeInfo | None:
         return self.types.get(ident) or self.gate.types.get(ident)
 
-    def _fit(self, struct: Struct, kind: int, keyed: bool) -> None:
-        """Under pinned roots: raise unless a parent of this kind may hold the struct."""
+    def _fit(self, struct: Struct, kind: int, keyed: bool, holder: str = "") -> None:
+        """Under pinned roots: raise unless a parent of this kind, an element of that name, may hold the struct."""
         ref = struct.ref
         if ref == DELETED:
             return
@@ -298,8 +298,15 @@ class Admission:
                     raise Refused(f"the document schema has no node {node!r}")
             elif type_ref != XML_TEXT_TYPE:
                 raise Refused("a fragment holds elements and text only")
+            self._nest(node if type_ref == ELEMENT_TYPE else "text", holder)
         elif kind == XML_TEXT_TYPE and ref == FORMAT and struct.detail.split("--")[0] not in self.gate.shape.marks:
             raise Refused(f"the document schema has no mark {struct.detail!r}")
+
+    def _nest(self, node: str | None, holder: str) -> None:
+        """An editor deletes what stands where its schema has no place for it, and the paragraph around it."""
+        allowed = self.gate.shape.children.get(holder)
+        if allowed is not None and node not in allowed:
+            raise Refused(f"the document schema has no {node!r} in a {holder or 'body'}")
 
     def _declare(self, client: int, struct: Struct, run: Run) -> None:
         depth, pinned = 1, False
@@ -311,7 +318,8 @@ class Admission:
             pinned = run.parent in self.gate.shape.roots
         if depth > MAX_DEPTH and not self.trusted:
             raise Refused("types nested too deep", CLOSE["too_large"])
-        self.types[client, struct.clock] = TypeInfo(struct.detail[0], depth, pinned)
+        ref, name = struct.detail
+        self.types[client, struct.clock] = TypeInfo(ref, depth, pinned, name if ref == ELEMENT_TYPE else "")
 
     # -- what else it brings
 

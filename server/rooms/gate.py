@@ -24,7 +24,7 @@ from server.domain.access import PrincipalKey
 from server.rooms.admission import Admission, Gap, Refused
 from server.rooms.verdict import Admit, Kind, Known, Run, TypeInfo, Verdict
 
-STATE_VERSION: Final = 1
+STATE_VERSION: Final = 2
 
 
 class Gate(Known):

@@ -8,13 +8,15 @@ from __future__ import annotations
 from typing import Final
 
 from crdt_docs.ids import Part
-from crdt_docs.schema import MARKS, NODES, PART_ROOTS
+from crdt_docs.schema import MARKS, NODES, PART_ROOTS, TOP
 from crdt_docs.updates.parse import Parsed
 from server.rooms.gate import Gate
 from server.rooms.verdict import Shape
 
+_CHILDREN: Final = {"": TOP, **{name: rule.children for name, rule in NODES.items()}}
+
 SHAPES: Final[dict[Part, Shape]] = {
-    part: Shape(roots, frozenset(NODES), frozenset(MARKS)) for part, roots in PART_ROOTS.items()
+    part: Shape(roots, frozenset(NODES), frozenset(MARKS), _CHILDREN) for part, roots in PART_ROOTS.items()
 }
 
 FINISH: Final[dict[Part, str]] = {

@@ -20,19 +20,27 @@ Kind = Literal["update", "step2", "stored"]
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The pinned roots (name -> Yjs type ref) and the node and mark names of the document schema."""
+    """The pinned roots (name -> Yjs type ref), node and mark names of the document schema, and what may stand in what.
+
+    ``children`` has the names that each node may hold, ``text`` for words; those of a body are under "". What it does
+    not name may hold anything.
+    """
 
     roots: Mapping[str, int] = field(default_factory=dict)
     nodes: frozenset[str] = frozenset()
     marks: frozenset[str] = frozenset()
+    children: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 class TypeInfo(NamedTuple):
-    """A shared type that some struct brought: its Yjs type ref, its depth, and whether it hangs from a pinned root."""
+    """A shared type that some struct brought: its Yjs type ref, its depth, whether it hangs from a pinned root, and the
+    name of an element.
+    """
 
     ref: int
     depth: int
     pinned: bool
+    node: str = ""
 
 
 class Run(NamedTuple):

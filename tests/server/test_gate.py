@@ -14,6 +14,7 @@ from crdt_docs.updates.splice import Spliced, encode_update
 from server.domain.access import PrincipalKey
 from server.domain.log import Claim
 from server.rooms.gate import Gate
+from server.rooms.shapes import SHAPES
 from server.rooms.verdict import Admit, Kind, Refuse, Resync, Shape, Verdict
 
 ANN = PrincipalKey("user:ann")
@@ -223,6 +224,45 @@ def test_under_a_pinned_root_nodes_and_marks_are_the_schemas() -> None:
     assert admit(Gate(SHAPE), body_of("paragraph", {"blink": {}})) == Refuse(
         4400, "the document schema has no mark 'blink'"
     )
+
+
+def put_in(*holders: str, child: str = "") -> Verdict:
+    """What the gate of a main document says of a child in elements in a body; of words where no child is named."""
+    doc = Replica(client_id=3)
+    root: Map[Any] = Map()
+    doc["messages"] = root
+    inner: Any = XmlFragment()
+    root["m"] = inner
+    for holder in holders:
+        inner = inner.children.append(XmlElement(holder))
+    inner.children.append(XmlElement(child) if child else XmlText("words"))
+    return admit(Gate(SHAPES["main"]), doc.get_update())
+
+
+def test_under_a_pinned_root_nodes_stand_where_the_schema_has_a_place_for_them() -> None:
+    for fitting in (put_in("paragraph"), put_in("bulletList", "listItem", "paragraph"), put_in(child="heading")):
+        assert isinstance(fitting, Admit)
+    assert put_in("paragraph", child="paragraph") == Refuse(
+        4400, "the document schema has no 'paragraph' in a paragraph"
+    )
+    assert put_in("bulletList") == Refuse(4400, "the document schema has no 'text' in a bulletList")
+    assert put_in(child="listItem") == Refuse(4400, "the document schema has no 'listItem' in a body")
+    assert put_in() == Refuse(4400, "the document schema has no 'text' in a body")
+
+
+def test_what_stands_in_what_is_known_after_a_restart_too() -> None:
+    doc = Replica(client_id=3)
+    root: Map[Any] = Map()
+    doc["messages"] = root
+    root["m"] = fragment = XmlFragment()
+    element = fragment.children.append(XmlElement("paragraph"))
+    gate, restarted = Gate(SHAPES["main"]), Gate(SHAPES["main"])
+    admit(gate, doc.get_update())
+    assert restarted.load(gate.dump())
+    vector = doc.get_state()
+    element.children.append(XmlElement("paragraph"))
+    for each in (gate, restarted):
+        assert isinstance(admit(each, doc.get_update(vector)), Refuse)
 
 
 def test_a_parent_that_is_no_shared_type_is_refused() -> None:

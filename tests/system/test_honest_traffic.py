@@ -13,7 +13,6 @@ from kit.xml_text import read_root
 from kit.yjs_oracle import YjsOracle
 from pycrdt import Doc
 
-from crdt_docs import schema
 from crdt_docs.ids import DocName, Part, TaskId, UserId, new_id
 from crdt_docs.messages.ywebsocket import step1_frame, step2_frame, update_frame
 from crdt_docs.updates.parse import TYPE, Parsed, parse
@@ -27,10 +26,11 @@ from server.rooms.connection import Connection
 from server.rooms.gate import Gate
 from server.rooms.lanes import ThreadLane
 from server.rooms.registry import Rooms
-from server.rooms.verdict import Admit, Refuse, Shape
+from server.rooms.shapes import SHAPES
+from server.rooms.verdict import Admit, Refuse
 from server.store.log import SqliteLog
 
-SHAPE = Shape(schema.PART_ROOTS["main"], frozenset(schema.NODES), frozenset(schema.MARKS))
+SHAPE = SHAPES["main"]
 RECORDINGS = read_recordings()
 pytestmark = pytest.mark.node
 KINDS = {"items": "array", "txt": "text", "draft": "fragment", "draft-md": "text", "meta": "map"}
