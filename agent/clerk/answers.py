@@ -44,17 +44,15 @@ class Questions:
         self._asked = asked
         self._index = Index([question.text for question in asked])
 
-    def answered_by(self, text: str, context: str) -> str | None:
-        """The id of the question that a clause answers, or None if none fits, or two do alike.
+    def answered_by(self, text: str, context: str) -> list[str]:
+        """The ids of the questions that a clause may answer: none, one, or several that it fits alike.
 
         ``context`` is what stands before it and does not answer by itself.
         """
         about, beside = terms(text), terms(context)
-        near = self._index.near(about | beside)
-        scores = sorted(((self._fit(text, about, beside, number), number) for number in near), reverse=True)
-        if not scores or scores[0][0] < _ENOUGH or (len(scores) > 1 and scores[1][0] >= scores[0][0]):
-            return None
-        return self._asked[scores[0][1]].id
+        scores = [(self._fit(text, about, beside, number), number) for number in self._index.near(about | beside)]
+        best = max((score for score, _ in scores), default=0.0)
+        return [self._asked[number].id for score, number in scores if score == best >= _ENOUGH]
 
     def _fit(self, text: str, about: frozenset[str], beside: frozenset[str], number: int) -> float:
         question, asked_about = self._asked[number].text, self._index.about(number)

@@ -18,7 +18,7 @@ LONGEST: Final = 40
 _READ: Final = 2_000
 _SENTENCE: Final = re.compile(r"[.!?。！？；;\n]+(?:\s|$)|[。！？；\n]")
 _PREPOSITION: Final = re.compile(r" (?:for|with|from|to|in|at|into|between|on) ")
-_POINTING: Final = re.compile(r"^(?:这个?|那个?|一份|一个|我们的|我的|咱们的)")
+_POINTING: Final = re.compile(r"^(?:这个?|那个?|一份|一个|我们的|我的|咱们的|和(?=[A-Za-z])|跟.{1,4}?(?=重新|谈))")
 _MARKS: Final = "-*#>•· "
 _ROUNDS: Final = 6
 """How often a wish may be wrapped in another."""
@@ -80,7 +80,7 @@ def _chinese_name(sentence: str) -> str:
     rest = sentence
     if found := _pattern("wish_chinese").match(rest):
         rest = rest[found.end() :] or rest
-    noun, rest = _noun_chinese(rest)
+    noun, rest = _noun_chinese(_POINTING.sub("", rest))
     if (cut := _pattern("cut_chinese").search(rest)) and cut.start() > 1:
         rest = rest[: cut.start()]
     rest = _pattern("tail_chinese").sub("", rest.strip())

@@ -201,10 +201,17 @@ def _part(clause: Clause, rule: Rule | None) -> Part:
     if rule is None:
         return Part(clause, "nothing", open=not marked)
     if rule.means == "hedged":
-        return Part(clause, "nothing", open=False)
-    if marked and rule.means != "question" and not clause.text.startswith("@"):
+        return Part(clause, "unsure" if _says_more(clause) else "nothing", open=False)
+    if marked and rule.means not in {"question", "unsure"} and not clause.text.startswith("@"):
         return Part(clause, "nothing", open=False)
     return Part(clause, rule.means, open=rule.means != "question", weak=rule.scope == "beside")
+
+
+def _says_more(clause: Clause) -> bool:
+    """Whether a clause that is said with reserve would be a constraint or a decision without."""
+    rules = table_of(clause.text).rules
+    stated = (rule for rule in rules if rule.means in {"constraint", "decision", "unsure"} and rule.scope != "beside")
+    return any(rule.pattern.search(clause.plain) for rule in stated)
 
 
 def _may_settle(part: Part) -> bool:

@@ -33,6 +33,7 @@ _SUBJECT_CHINESE: Final = re.compile(
     r"(?:关于|对于|针对)?(.{1,30}?)(?:的事情?|方面|这块|上|的)?(?:我们|咱们|当时|之前|上次|都|是|最后|到底|怎么)*"
     r"(?:决定|定|说|商量|敲定|约定|有(?:什么|哪些)|还有|是)"
 )
+_KIND_CHINESE: Final = re.compile(r"约束|限制|要求|决定|问题|待定|没定|下一步|接下来|待办|哪些|什么|任务")
 _AROUND_CHINESE: Final = re.compile(
     r"^(?:我们|咱们|当时|之前|上次|目前|现在|请问|那|对于|关于|帮我|看看|列出|显示|所有|还|都|最后|到底|[，。？?!！\s])+"
 )
@@ -57,13 +58,14 @@ def _query(line: str) -> Query | None:
 
 
 def _subject(line: str, of: About) -> str:
-    if of == "everything":
+    if of in {"everything", "next_steps"}:
         return ""
     if of == "who_said":
         return line
     if is_chinese(line):
         clause = re.split(r"[，,]", line)[-1]
         found = _SUBJECT_CHINESE.search(clause)
-        return _AROUND_CHINESE.sub("", found[1]) if found else ""
+        subject = _AROUND_CHINESE.sub("", found[1]) if found else ""
+        return "" if _KIND_CHINESE.search(subject) else subject
     found = _SUBJECT.search(line)
     return found[1].strip() if found and not _NO_SUBJECT.match(found[1]) else ""

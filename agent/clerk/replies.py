@@ -161,7 +161,8 @@ class Words:
 
     def _who_said(self, query: Query, brief: Brief) -> list[str]:
         about = terms(query.subject)
-        said = [message for message in brief.before if message.role == "user"]
+        numbers = {term for term in about if term[0].isdigit()}
+        said = [m for m in brief.before if m.role == "user" and numbers <= terms(m.text)]
         scored = [(shared(terms(f"{message.author} {message.text}"), about), message) for message in said]
         best = max((score for score, _ in scored), default=0.0)
         if best < 1:

@@ -12,6 +12,7 @@ from typing import Literal
 
 from agent.clerk.answers import Asked, Questions
 from agent.clerk.parts import LONGEST, Part, near, read_parts, table_of
+from agent.clerk.queries import find_queries
 from agent.clerk.sentences import Clause
 from agent.mind import Kind
 from crdt_docs.entries import Severity
@@ -64,7 +65,7 @@ def _is_told(part: Part, told: list[tuple[int, int]]) -> bool:
 def _statement(part: Part) -> Statement | None:
     clause = part.clause
     kind = _kind(part)
-    if kind is None:
+    if kind is None or (kind == "question" and find_queries(clause.text)):
         return None
     if found := part.table.cues["opening"].match(clause.plain):
         at = found.end()
@@ -111,8 +112,10 @@ def _answer_of(parts: list[Part], index: int, questions: Questions) -> tuple[Cla
     if clause is part.clause and part.means != "decision" and part.table.cues["sources"].search(clause.plain):
         return None
     context = near(parts, index) if part.means in {"nothing", "unsure"} else ""
-    question = questions.answered_by(clause.text, context)
-    return (clause, question) if question is not None else None
+    fitting = questions.answered_by(clause.text, context)
+    if len(fitting) > 1 and part.means == "nothing":
+        part.means = "unsure"
+    return (clause, fitting[0]) if len(fitting) == 1 else None
 
 
 def _told(part: Part) -> Clause:
