@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 
 from server.cli.flags import Commands
 from server.domain.errors import Unavailable
@@ -27,10 +26,12 @@ def add(commands: Commands) -> None:
 
 def run(asked: argparse.Namespace) -> int:
     """Become the agent; does not return."""
+    from server.turns.built_in import COMMAND  # only for who runs one
+
     words, token = without_token(asked.words)
     environment = {**os.environ, **({"CLEW_TOKEN": token} if token is not None else {})}
     try:
-        os.execve(sys.executable, [sys.executable, "-m", "agent", *words], environment)
+        os.execve(COMMAND[0], [*COMMAND, *words], environment)
     except OSError as error:
         raise Unavailable(f"The agent can't be started: {error.strerror}.") from None
 

@@ -37,7 +37,7 @@ FIRST: Final = (
 SECOND: Final = "Let's use net 45 instead of net 30. Next I'll send the redline to Dana."
 THIRD: Final = "Dana wants to see the redline by Friday noon. We must not send her the old draft."
 BACK: Final = "did the redline for Dana go out, and is the liability cap in it?"
-CLEW: Final = (sys.executable, "-c", "import sys; from server.cli.main import main; sys.exit(main())")
+CLEW: Final = (sys.executable, "-P", "-c", "import sys; from server.cli.main import main; sys.exit(main())")
 _LINK: Final = re.compile(r"https?://\S+/#k=\S+")
 
 

@@ -19,7 +19,8 @@ from server.domain.clock import Clock
 from server.domain.errors import ClewError
 from server.doors.built_in import BuiltIn
 
-COMMAND: Final = (sys.executable, "-m", "agent")
+COMMAND: Final = (sys.executable, "-P", "-m", "agent")
+"""``-P``: a folder called ``agent`` where the server was started is not the agent, and gets no bearer."""
 FIRST_DELAY: Final = 0.5
 LONGEST_DELAY: Final = 60.0
 HEALTHY: Final = 60.0

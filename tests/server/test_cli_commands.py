@@ -28,6 +28,7 @@ from server.cli.main import COMMANDS, main, parser
 from server.control import wire
 from server.domain.errors import ClewError, Invalid, Unavailable
 from server.store.folder import hold
+from server.turns import built_in
 
 
 @pytest.fixture(scope="module")
@@ -438,3 +439,12 @@ async def test_a_server_that_dies_while_it_answers_is_told(tmp_path: Path) -> No
             group.start_soon(anyio.to_thread.run_sync, hang_up)
             with pytest.raises((Unavailable, OSError)):
                 await wire.ask(tmp_path, "echo", {})
+
+
+def test_a_folder_called_agent_where_one_stands_is_not_the_agent(tmp_path: Path) -> None:
+    (tmp_path / "agent").mkdir()
+    (tmp_path / "agent" / "__main__.py").write_text("print('taken over')")
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    command = [*built_in.COMMAND, "--help"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("usage: clew agent"), done.stderr
