@@ -100,6 +100,15 @@ class Turns:
         )
         return [_turn(row) for row in rows]
 
+    async def unanswered(self, task: TaskId) -> list[MessageId]:
+        """The messages that no agent answered or will: their turn failed, or expired. As they were committed."""
+        rows = await self._database.all(
+            "SELECT m.message FROM turn_messages m JOIN turns t ON t.id = m.turn"
+            " WHERE m.task = ? AND t.status IN ('failed', 'expired') ORDER BY m.id",
+            task,
+        )
+        return [MessageId(row[0]) for row in rows]
+
     async def counts(self) -> dict[str, int]:
         """How many turns are queued and running."""
         rows = await self._database.all(

@@ -161,6 +161,22 @@ async def test_a_turn_that_nobody_takes_for_a_day_expires(scene: Scene) -> None:
     assert await scene.all() == [("expired", 1, ("a", "b"))]
 
 
+async def test_what_failed_or_expired_is_told_as_unanswered_and_nothing_else_is(scene: Scene) -> None:
+    turn = await scene.say("a", "b")
+    for _ in range(3):
+        assert await scene.nouns.turns.unanswered(scene.task) == []
+        await scene.lease(turn)
+        await scene.end(turn, "failed")
+    answered = await scene.say("c")
+    await scene.lease(answered)
+    await scene.end(answered)
+    await scene.say("d")
+    assert await scene.nouns.turns.unanswered(scene.task) == ["a", "b"]
+    await scene.nouns.turns.age(NOW + 90_000)
+    assert await scene.nouns.turns.unanswered(scene.task) == ["a", "b", "d"]
+    assert await scene.nouns.turns.unanswered(TaskId(new_id())) == []
+
+
 async def test_a_grant_is_the_lesser_of_editor_and_the_user_s_role_for_minutes(scene: Scene) -> None:
     leased = await scene.lease(await scene.say("a"))
     token = await scene.nouns.tokens.find(leased.given.token or "", NOW)
