@@ -38,6 +38,7 @@ from crdt_docs.messages.vocabulary import (
     short,
     sync_body,
 )
+from crdt_docs.rope import Rope
 
 SYNC: Final = 0
 AWARENESS: Final = 1
@@ -124,6 +125,16 @@ def encode(message: Message) -> bytes:
 def update_frame(update: bytes) -> bytes:
     """An Update's frame, for fan-out and echo alike."""
     return b"\x00\x02" + varbytes(update)
+
+
+def update_rope(update: Rope) -> Rope:
+    """An Update's frame, of an update that is not held."""
+    return update.after(b"\x00\x02" + varuint(len(update)))
+
+
+def step2_rope(update: Rope) -> Rope:
+    """A SyncStep2's frame, of an update that is not held."""
+    return update.after(b"\x00\x01" + varuint(len(update)))
 
 
 def step1_frame(state_vector: bytes) -> bytes:

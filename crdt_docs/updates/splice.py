@@ -15,6 +15,7 @@ from zlib import crc32
 
 from crdt_docs.errors import Malformed
 from crdt_docs.lib0 import Reader, varuint
+from crdt_docs.rope import Piece, Rope, Stretch
 from crdt_docs.updates.cut import cut, read_varuint, step
 from crdt_docs.updates.parse import SKIP, Parsed, Section, Struct, parse
 from crdt_docs.updates.vectors import DeleteSet, StateVector, encode_deletes
@@ -82,7 +83,7 @@ class _Strand:
         self.points.append((clock, number, offset))
         self.mark = offset + EVERY
 
-    def pieces(self, client: int, have: int) -> list[bytes | memoryview]:
+    def pieces(self, client: int, have: int) -> tuple[bytes, Stretch]:
         """The section from exactly ``have`` on, where ``self.start <= have < self.end``."""
         at = bisect_right(self.points, have, key=_clock)
         clock, number, offset = self.points[at - 1] if at else (self.start, 0, 0)
@@ -97,7 +98,8 @@ class _Strand:
             clock += length
             number += 1
             offset = after
-        return [varuint(self.number - number) + varuint(client) + varuint(have) + head, memoryview(body)[offset:]]
+        head = varuint(self.number - number) + varuint(client) + varuint(have) + head
+        return head, Stretch(body, offset, len(body))
 
 
 def _clock(struct: tuple[Any, ...]) -> int:
@@ -171,17 +173,29 @@ class Spliced:
 
     def full(self) -> bytes:
         """One update that rebuilds the document: clients from the highest down, delete ranges in normal form."""
-        return b"".join(self._pieces({}))
+        return _joined(self._pieces({}))
 
     def diff(self, have: StateVector, deletes: DeleteSet | None = None) -> bytes:
         """What a replica at ``have`` lacks: structs cut exactly at its clocks, and the whole delete set.
 
         ``deletes`` stands in for the whole set where it is known which deletions the replica has been told.
         """
-        return b"".join(self._pieces(have, deletes))
+        return _joined(self._pieces(have, deletes))
 
-    def _pieces(self, have: StateVector, deletes: DeleteSet | None = None) -> list[bytes | memoryview]:
-        out: list[bytes | memoryview] = [b""]
+    def rope(self, have: StateVector, deletes: DeleteSet | None = None) -> Rope:
+        """``diff``, as it is now, to be read off piece by piece while the document grows: nothing is copied for it."""
+        return Rope(self._pieces(have, deletes))
+
+    def rope_of(self, parsed: Parsed) -> Rope:
+        """An update that was added last, the same way."""
+        out: list[Piece] = [varuint(len(parsed.sections))]
+        for client, clock, _, _ in parsed.sections:
+            out += self._strands[client].pieces(client, clock)
+        out.append(DeleteSet(parsed.deletes).encode())
+        return Rope(out)
+
+    def _pieces(self, have: StateVector, deletes: DeleteSet | None = None) -> list[Piece]:
+        out: list[Piece] = [b""]
         for client in sorted(self._strands, reverse=True):
             strand = self._strands[client]
             known = max(have.get(client, 0), strand.start)
@@ -213,7 +227,7 @@ class Spliced:
 
     def dump_index(self) -> bytes:
         """The index into ``full()``, so that ``load`` need not read those bytes struct by struct."""
-        pieces = self._pieces({})
+        pieces = [_view(piece) for piece in self._pieces({})]
         crc = 0
         for piece in pieces:
             crc = crc32(piece, crc)
@@ -277,6 +291,14 @@ class Spliced:
         loaded._deletes = DeleteSet.decode(update[at:])
         loaded._delete_bytes = update[at:]
         return loaded
+
+
+def _view(piece: Piece) -> bytes | memoryview:
+    return piece if isinstance(piece, bytes) else memoryview(piece.body)[piece.start : piece.end]
+
+
+def _joined(pieces: Iterable[Piece]) -> bytes:
+    return b"".join([_view(piece) for piece in pieces])
 
 
 class _Stretch(Spliced):

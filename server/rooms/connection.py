@@ -15,7 +15,8 @@ from crdt_docs.errors import Malformed, TooLarge
 from crdt_docs.ids import DocName
 from crdt_docs.messages import Awareness, Barrier, QueryAwareness, Refused, Renew, SyncStep1, SyncStep2, Update
 from crdt_docs.messages.vocabulary import State
-from crdt_docs.messages.ywebsocket import decode, encode, step1_frame, step2_frame, update_frame
+from crdt_docs.messages.ywebsocket import decode, encode, step1_frame, step2_rope, update_rope
+from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.splice import Spliced
 from crdt_docs.updates.vectors import DeleteSet, StateVector, decode_state_vector, encode_state_vector
@@ -106,6 +107,7 @@ class Connection:
         self.expires_at = principal.expires_at
         self.renew: Callable[[str], Awaitable[None]] | None = None  # set for those whose lease a ticket renews
         self.renewal_asked = False
+        self.feed: Callable[[Rope], None] | None = None  # set where a shell can send a frame piece by piece
         self.alive = True
         self.live = False  # registered for fan-out: only from its Step2 on, or frames would overtake it
         self.quiet = True
@@ -314,7 +316,8 @@ class Connection:
         if self.parked is not None:
             self._resync_wanted = have
             return
-        self.send(step2_frame(self.room.document.diff(have)))
+        self.quiet = False
+        self.hand(step2_rope(self.room.document.rope(have)))
         if self._greeted:
             return
         self._greeted = True
@@ -334,7 +337,18 @@ class Connection:
         else:
             self.end(CLOSE["unavailable"], "slow reader")
 
+    def hand(self, frame: Rope) -> None:
+        """Hand over what may be long. It must be alive, and not parked."""
+        if self.feed is not None and len(frame) > self.room.limits.long:
+            self.feed(frame)
+        else:
+            self.transport.send(bytes(frame))
+
     # -- how it reads
+
+    def progress(self) -> None:
+        """It takes what it was handed, be it slowly."""
+        self.parked_since = self.room.clock.monotonic()
 
     def pause(self) -> None:
         """The shell's buffer is over its limit: queue nothing more for this peer."""
@@ -351,9 +365,10 @@ class Connection:
         document = self.room.document
         deleted = self.room.unpark(self)
         if self.live:
-            missed = document.diff(have, deleted)
+            missed = document.rope(have, deleted)
             if len(missed) > 2:
-                self.send(update_frame(missed))
+                self.quiet = False
+                self.hand(update_rope(missed))
             self.room.tell_awareness(self)
         for frame in controls:
             self.send(frame)

@@ -12,10 +12,12 @@ class Limits:
     inline_frame: int = 16 * 1024
     """A longer frame is parsed in a worker, in its place in the connection's order."""
     frame: int = 32 * 1024 * 1024
+    long: int = 64 * 1024
+    """A longer frame is not held for its readers, but read off the document as they take it."""
     idle: float = 60.0
     """A room without connections is dropped after this long."""
     parked: float = 60.0
-    """A reader that has not drained for this long is closed 1013."""
+    """A reader that has taken nothing for this long is closed 1013."""
     keepalive: float = 10.0
     """Whoever heard nothing for one to two of these is sent an empty awareness; y-websocket 3 gives up after 30."""
     renew_before: float = 60.0

@@ -23,7 +23,7 @@ from typing import NamedTuple, Protocol
 
 from crdt_docs.ids import DocName
 from crdt_docs.messages.vocabulary import State
-from crdt_docs.messages.ywebsocket import update_frame
+from crdt_docs.messages.ywebsocket import update_frame, update_rope
 from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.splice import Spliced, merge
 from crdt_docs.updates.vectors import DeleteSet
@@ -233,13 +233,14 @@ class Room:
         if self.since_compaction is not None:
             self.since_compaction.append(parsed)
         self._parking.released(parsed)
-        frame = update_frame(update)
         fan = self._fan
         if fan is None:
             fan = self._fan = tuple(c for c in self.connections if c.live and c.parked is None)
+        long = update_rope(self.document.rope_of(parsed)) if len(update) > self.limits.long else None
+        frame = update_frame(update) if long is None else b""
         for connection in fan:
             if connection.alive:
-                connection.transport.send(frame)
+                connection.transport.send(frame) if long is None else connection.hand(long)
         self._spoke = True
 
     def _after_release(self, edited: bool, keys: Sequence[KeySet] = ()) -> None:

@@ -32,18 +32,21 @@ class SyncEndpoint:
         """Serve one socket to its end."""
         offered = socket.scope.get("subprotocols", [])
         await socket.accept(subprotocol=SUBPROTOCOL if SUBPROTOCOL in offered else None)
-        transport = SocketTransport(socket)
+        transport = SocketTransport(socket, self.entry.backlog)
         try:
             connection = await self._enter(socket, offered, transport)
         except ClewError as error:
             await self.entry.turnstile.hold()
             transport.close(error.close, error.why)
             await transport.pump()
+            transport.discard()
             return
         transport.reader = connection
+        connection.feed = transport.feed
         try:
             await self._pass(socket, connection, transport)
         finally:
+            transport.discard()
             await self.entry.leave(connection)
 
     async def _enter(self, socket: WebSocket, offered: Sequence[str], transport: SocketTransport) -> Connection:

@@ -7,7 +7,7 @@ attached whose connection did not come to be.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from starlette.datastructures import Headers
@@ -18,6 +18,7 @@ from server.domain.errors import ClewError
 from server.doors.turnstile import Turnstile
 from server.rooms.connection import Connection, Transport
 from server.rooms.registry import Rooms
+from server.sync.backlog import Backlog
 
 FAREWELLS: Final = (1000, 1001)
 """Close codes of a peer that is done, or whose page is left (RFC 6455 section 7.4.1)."""
@@ -83,6 +84,7 @@ class Entry:
     presences: Presences
     looking: Looking
     turnstile: Turnstile
+    backlog: Backlog = field(default_factory=Backlog)
 
     async def enter(self, name: DocName, principal: Principal, transport: Transport) -> Connection:
         """Join the document's room. Raises a ClewError if it may not be, or can't just now."""

@@ -68,7 +68,7 @@ class HocuspocusEndpoint:
     async def serve(self, socket: WebSocket) -> None:
         """Serve one socket to its end."""
         await socket.accept()
-        transport = SocketTransport(socket)
+        transport = SocketTransport(socket, self.entry.backlog)
         lanes = Lanes(self.entry, transport)
         transport.reader = lanes
         async with asyncio.TaskGroup() as tasks:
@@ -79,6 +79,7 @@ class HocuspocusEndpoint:
             finally:
                 pump.cancel()
                 deadline.cancel()
+                transport.discard()
                 await lanes.leave()
 
 
@@ -196,6 +197,7 @@ class Lanes:
         ticket = token.startswith("ticket.")
         if ticket:
             connection.renew = self._entry.renewal(connection)
+        connection.feed = lane.feed
         return Joined(lane, connection, name, ticket)
 
     def _deny(self, address: str, lane: Lane, error: ClewError) -> None:
@@ -248,6 +250,12 @@ class Lanes:
         for stage in tuple(self._stages.values()):
             if isinstance(stage, Joined):
                 stage.connection.pause()
+
+    def progress(self) -> None:
+        """It takes what it was handed, be it slowly."""
+        for stage in tuple(self._stages.values()):
+            if isinstance(stage, Joined):
+                stage.connection.progress()
 
     def resume(self) -> None:
         """It has caught up; the documents go on in turn, until it is behind again."""

@@ -21,6 +21,7 @@ from crdt_docs.messages.hocuspocus import ClientBody, encode
 from crdt_docs.messages.vocabulary import Authenticated, Close, Denied, Stateless, SyncStatus, TokenRequest
 from crdt_docs.messages.ywebsocket import decode_reply
 from crdt_docs.messages.ywebsocket import encode as encode_ours
+from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import parse
 from server.domain.access import may_write
 from server.domain.errors import CLOSE
@@ -37,6 +38,10 @@ class Socket(Protocol):
 
     def send(self, frame: bytes) -> None:
         """Queue one frame."""
+        ...
+
+    def feed(self, frame: Rope) -> None:
+        """Queue one that is long."""
         ...
 
     def drop(self, prefix: bytes) -> None:
@@ -80,6 +85,12 @@ class Lane:
                 self.say(Stateless(json.dumps({"clew": "refused", "code": code, "why": why})))
             case Renew():
                 self.say(TokenRequest())
+
+    def feed(self, frame: Rope) -> None:
+        """Send what both wires spell alike, piece by piece."""
+        if self.open:
+            self._tell_scope()
+            self._socket.feed(frame.after(self._prefix))
 
     def say(self, body: TokenRequest | Authenticated | Denied | Stateless | Close) -> None:
         """Send one message to this document's provider."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
+from starlette.websockets import WebSocketDisconnect
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Close, Frame, Opcode
 from websockets.http11 import Request
@@ -21,6 +22,8 @@ LINGER: Final = 30.0
 """Seconds a peer has to read what was sent, and the close, before its socket is cut."""
 
 
+PONG_AGAIN: Final = 70.0
+"""Seconds more for a pong of who has read something since it was asked."""
 LATE: Final = 64 * 1024
 """Bytes that a peer may still have had under way when it was told to go."""
 UNREAD: Final = 64 * 1024
@@ -34,6 +37,7 @@ class SocketProtocol(WebSocketsSansIOProtocol):
     turnstile: Turnstile | None = None
     passage: Passage | None = None
     _late = 0
+    _drained_at = 0.0
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -57,6 +61,26 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         if message["type"] == "websocket.http.response.body" and not message.get("more_body", False):
             self.handshake_complete = True
 
+    async def send_part(self, piece: bytes, *, first: bool, last: bool) -> None:
+        """Send a fragment of one binary message, let others run, and wait until the next one may be sent.
+
+        Raises WebSocketDisconnect when the socket is gone, or going.
+        """
+        if self.close_sent or self.disconnected or self.transport.is_closing():
+            raise WebSocketDisconnect
+        if first:
+            self.conn.send_binary(piece, last)
+        else:
+            self.conn.send_continuation(piece, last)
+        self.transport.write(b"".join(self.conn.data_to_send()))
+        await asyncio.sleep(0)
+        await self.writable.wait()
+
+    def resume_writing(self) -> None:
+        """As uvicorn does; its buffer has drained, so the peer reads."""
+        self._drained_at = self.loop.time()
+        super().resume_writing()
+
     def handle_connect(self, event: Request) -> None:
         """As uvicorn does, and hand this object to the application."""
         super().handle_connect(event)
@@ -78,7 +102,11 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         self.queue.put_nowait({"type": "websocket.disconnect", "code": code, "reason": why})
 
     def keepalive_timeout(self) -> None:
-        """As uvicorn does; a peer that does not even read the close is cut."""
+        """As uvicorn does, unless a slow peer still reads what lies before the ping; cut if not even the close is."""
+        if self._drained_at > self.ping_sent_at and not self.transport.is_closing():
+            self.ping_sent_at = self.loop.time()
+            self.pong_timer = self.loop.call_later(PONG_AGAIN, self.keepalive_timeout)
+            return
         super().keepalive_timeout()
         self.loop.call_later(LINGER, self.transport.abort)
 

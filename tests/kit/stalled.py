@@ -12,6 +12,7 @@ import socket
 import urllib.request
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from kit.served import Served
@@ -29,6 +30,7 @@ class RawSocket:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
+        self._begun: tuple[int, bytes] = (0, b"")
 
     async def send(self, payload: bytes) -> None:
         """One masked binary frame (RFC 6455 section 5.2); the mask is all zeroes."""
@@ -38,14 +40,24 @@ class RawSocket:
         await self._writer.drain()
 
     async def read(self) -> tuple[int, bytes]:
-        """The next frame: its opcode and payload."""
+        """The next message, its fragments put together: its opcode and payload."""
+        while True:
+            final, opcode, payload = await self._read_frame()
+            if opcode >= CLOSE:
+                return opcode, payload
+            self._begun = (opcode or self._begun[0], self._begun[1] + payload)
+            if final:
+                whole, self._begun = self._begun, (0, b"")
+                return whole
+
+    async def _read_frame(self) -> tuple[bool, int, bytes]:
         first, second = await self._reader.readexactly(2)
         size = second & 127
         if size == 126:
             size = int.from_bytes(await self._reader.readexactly(2), "big")
         elif size == 127:
             size = int.from_bytes(await self._reader.readexactly(8), "big")
-        return first & 15, await self._reader.readexactly(size)
+        return first >= 128, first & 15, await self._reader.readexactly(size)
 
     async def closing(self, within: float) -> int:
         """Read on until the server's close frame; its code."""
@@ -95,3 +107,11 @@ async def overwrite(peer: Peer, values: Any, number: int) -> None:
         values["draft"] = f"{n:06d}" + "v" * VALUE
         await peer.push()
         await peer.barrier()
+
+
+def resident(pid: int) -> int:
+    """kB of memory that the process holds now, files and shared pages left out."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("RssAnon:"):
+            return int(line.split()[1])
+    raise AssertionError("no RssAnon")

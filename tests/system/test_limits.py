@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import struct
 import time
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from kit.running_server import running_server
 from kit.served import Served
+from kit.stalled import parked, raw_socket, resident
 from pycrdt import Doc, Text
 
 from crdt_docs.messages import QueryAwareness, SyncStep1
@@ -133,3 +135,26 @@ def upgrade_refused(served: Served, task: str) -> int:
             heard += more
         code: int = struct.unpack(">H", heard[at + 6 : at + 8])[0]
         return code
+
+
+async def test_many_who_never_read_a_large_document_cost_next_to_nothing_and_others_get_it(served: Served) -> None:
+    task, large = served.new_task(), Doc[Any]()
+    text = large.get("free", type=Text)
+    for n in range(200):
+        text += chr(97 + n % 26) * 100_000
+    async with served.join(task, large) as offline:  # back with 20 MB that nobody else has
+        await offline.barrier()
+        assert not offline.closed.done()
+    await asyncio.sleep(3)  # it is compacted meanwhile
+    before = resident(served.server.pid)
+    async with AsyncExitStack() as stack:
+        stalled = [await stack.enter_async_context(raw_socket(served, task)) for _ in range(OPEN // 2)]
+        wei = served.new_user("unread")
+        served.api.add_member(task, "unread", "editor")
+        async with served.join(task, token=wei) as reader:
+            assert len(reader.heard[0]) > 20_000_000
+        assert parked(served) == len(stalled)
+        assert resident(served.server.pid) - before < 30_000
+        opcode, message = await stalled[0].read()
+        assert (opcode, message[:2]) == (2, b"\0\1")
+        assert len(message) > 20_000_000

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from kit.served import serve
-from kit.stalled import RawSocket, overwrite, parked, raw_socket
+from kit.stalled import RawSocket, overwrite, parked, raw_socket, resident
 from pycrdt import Doc, Map
 
 from crdt_docs.messages.vocabulary import SyncStep1, SyncStep2, Update
@@ -19,14 +19,6 @@ VALUES = 3_000
 STRETCH = 50
 ALLOWED = 25_000
 """kB that the serving process may grow while 150 MB pass a socket that nobody reads."""
-
-
-def resident(pid: int) -> int:
-    """kB of memory that the process holds now, files and shared pages left out."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("RssAnon:"):
-            return int(line.split()[1])
-    raise AssertionError("no RssAnon")
 
 
 async def drain(stalled: RawSocket, until: str) -> str:
