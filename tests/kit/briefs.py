@@ -25,7 +25,7 @@ def constraint(key: str, text: str, severity: str = "important", **more: Any) ->
 
 
 def decision(key: str, text: str, topic: str | None = None, **more: Any) -> Item:
-    trace = {"supersedes": [], "source": None, "at": 1}
+    trace: Item = {"supersedes": [], "source": None, "at": 1}
     return {"id": key, "text": text, "topic": topic, "status": "current", **trace, **more}
 
 
