@@ -14,10 +14,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from kit.devices import FLAGS, Device, Devices  # noqa: E402
-from kit.editors import CHROMIUM  # noqa: E402
-from kit.running_server import running_server  # noqa: E402
-from playwright.sync_api import sync_playwright  # noqa: E402
+from kit.devices import FLAGS, Device, Devices
+from kit.editors import CHROMIUM
+from kit.running_server import running_server
+from playwright.sync_api import sync_playwright
 
 WANTED = 100.0
 """Milliseconds, median."""

@@ -1,0 +1,86 @@
+"""What people expect of the page itself, by row: the way back, revoking, keys, the file that one takes along."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from kit.devices import Device, Home
+from kit.running_server import RunningServer
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+PARTS = {"task-head", "panel-talk", "panel-document", "panel-ledger"}
+ACTIVE = """() => {
+  const at = document.activeElement;
+  const box = at.getBoundingClientRect();
+  const isMarked = (one) => getComputedStyle(one).outlineStyle !== "none" || getComputedStyle(one).boxShadow !== "none";
+  return {
+    part: (at.closest(".panel, header")?.className ?? "").split(" ").at(-1),
+    editor: at.classList.contains("words"),
+    marked: at === document.body || (box.width > 0 && box.height > 0 && (isMarked(at) || isMarked(at.parentElement))),
+  };
+}"""
+"""Where the keys go, and whether one sees it."""
+
+
+def test_row_1_continue_brings_one_back_to_the_document_that_one_was_in(
+    home: Home, shared_server: RunningServer
+) -> None:
+    laptop = home.laptop
+    laptop.page.get_by_role("button", name="+ Document").click()
+    laptop.page.get_by_label("Title of the document").fill("Letter to Acme")
+    laptop.write("Dear all,").wait_until("saved")
+    laptop.page.close()
+    later = Device(laptop.context, laptop.context.new_page(), shared_server, laptop._artifacts).open()
+    later.page.get_by_role("region", name=home.task).get_by_role("link", name="Continue").click()
+    expect(later.editor).to_have_text("Dear all,")
+    expect(later.page.get_by_label("Title of the document")).to_have_value("Letter to Acme")
+    laptop.page = later.page
+
+
+def test_row_12_the_tab_key_goes_everywhere_and_is_caught_nowhere(home: Home) -> None:
+    laptop = home.laptop
+    laptop.editor.click()
+    laptop.page.get_by_role("button", name="List", exact=True).click()
+    laptop.page.keyboard.type("one")
+    laptop.page.keyboard.press("Enter")
+    laptop.page.keyboard.type("two")
+    visited: set[str] = set()
+    stuck = 0
+    for _ in range(60):
+        laptop.page.keyboard.press("Tab")
+        at = laptop.page.evaluate(ACTIVE)
+        assert at["marked"], at
+        stuck = stuck + 1 if at["editor"] else 0
+        assert stuck < 4, "the editor keeps the Tab key"
+        visited.add(at["part"])
+        if visited >= PARTS:
+            break
+    assert visited >= PARTS
+
+
+def test_row_15_the_markdown_that_one_takes_along_has_all_that_was_written(home: Home) -> None:
+    laptop = home.laptop
+    laptop.page.get_by_role("button", name="+ Document").click()
+    laptop.editor.click()
+    laptop.page.get_by_role("button", name="Heading").click()
+    laptop.page.keyboard.type("第四条 Payment 😀")
+    laptop.page.keyboard.press("Enter")
+    laptop.page.keyboard.type("Within ")
+    laptop.page.keyboard.press("Control+b")
+    laptop.page.keyboard.type("30 days")
+    laptop.page.keyboard.press("Control+b")
+    laptop.page.keyboard.press("Enter")
+    laptop.page.get_by_role("button", name="Checklist").click()
+    laptop.page.keyboard.type("liability * cap")
+    laptop.wait_until("saved")
+    laptop.page.get_by_role("button", name="Menu").click()
+    with laptop.page.expect_download() as download:
+        laptop.page.get_by_role("link", name="Download as Markdown").click()
+    laptop.page.keyboard.press("Escape")
+    text = download.value.path().read_text()
+    assert re.search(r"^#+ 第四条 Payment 😀$", text, re.MULTILINE)
+    assert "Within **30 days**" in text
+    assert re.search(r"^[-*] \[ \] liability \\?\* cap$", text, re.MULTILINE), text
