@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Final
 
+import segno
 from pydantic import StringConstraints
 from starlette.responses import Response
 
@@ -54,10 +55,11 @@ class Me(Answer):
 
 
 class LinkMade(Answer):
-    """An address that signs one browser in, once."""
+    """An address that signs one browser in, once. ``qr`` is it as a QR code: a string a row, ``1`` where it is dark."""
 
     url: str
     expires_at: str
+    qr: list[str]
 
 
 def routes(links: OneTimeLinks, authentication: Authentication, cookies: Cookies, revocation: Revocation) -> list[Row]:
@@ -93,7 +95,8 @@ def routes(links: OneTimeLinks, authentication: Authentication, cookies: Cookies
         require_login(call.principal)
         secret, expires_at = await links.issue(call.principal.user)
         base = f"{call.request.url.scheme}://{call.request.headers['host']}"
-        return LinkMade(url=link_url(base, secret), expires_at=iso(expires_at))
+        url = link_url(base, secret)
+        return LinkMade(url=url, expires_at=iso(expires_at), qr=draw_qr(url))
 
     async def show(call: Call, _: Nothing) -> Me:
         who = call.principal
@@ -123,6 +126,11 @@ def routes(links: OneTimeLinks, authentication: Authentication, cookies: Cookies
         ),
         Endpoint("GET", "/me", show, Nothing, Me, "Who you are."),
     ]
+
+
+def draw_qr(text: str) -> list[str]:
+    """The modules of a QR code without its quiet zone, row by row: ``1`` is dark."""
+    return ["".join("1" if dark else "0" for dark in row) for row in segno.make_qr(text, error="m").matrix]
 
 
 _BROWSERS: Final = (

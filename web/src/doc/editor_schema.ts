@@ -5,9 +5,12 @@
 
 import { Mark, mergeAttributes, type Extensions } from "@tiptap/core";
 import { Code } from "@tiptap/extension-code";
+import { Link } from "@tiptap/extension-link";
 import { TaskItem, TaskList } from "@tiptap/extension-list";
 import { Table, TableCell, TableHeader, TableRow } from "@tiptap/extension-table";
 import { StarterKit } from "@tiptap/starter-kit";
+
+import { isFollowable } from "./addresses";
 
 /** An attribute that lives in the document alone, and is written to the page as `data-NAME`. */
 function kept(name: string) {
@@ -32,7 +35,7 @@ function markOf({ name, tag, attributes, overlaps = false }: MarkKind): Mark {
     inclusive: false,
     ...(overlaps ? { excludes: "" } : {}),
     addAttributes: () => Object.fromEntries(attributes.map((attribute) => [attribute, kept(attribute)])),
-    parseHTML: () => [{ tag: `${tag}[data-mark=${name}]` }],
+    parseHTML: () => [{ tag: `${tag}[data-mark=${name}]`, priority: 60 }],
     renderHTML: ({ HTMLAttributes }) => [tag, mergeAttributes(HTMLAttributes, { "data-mark": name }), 0],
   });
 }
@@ -44,21 +47,46 @@ const SUGGESTIONS: MarkKind[] = [
   { name: "comment", tag: "mark", attributes: ["id"], overlaps: true },
 ];
 
-/** A cell without Tiptap's `align`, which schema 1 does not have. */
+const spanned = (name: string) => ({
+  default: 1,
+  parseHTML: (element: HTMLElement) => Math.min(Math.max(Number.parseInt(element.getAttribute(name) ?? "", 10) || 1, 1), 50),
+});
+
+/** A cell without Tiptap's `align`, which schema 1 does not have; pasted ones keep no widths. */
 const cellAttributes = {
-  colspan: { default: 1 },
-  rowspan: { default: 1 },
-  colwidth: { default: null },
+  colspan: spanned("colspan"),
+  rowspan: spanned("rowspan"),
+  colwidth: { default: null, parseHTML: () => null },
 };
+
+const DROPPED = { default: null, parseHTML: () => null, rendered: false };
+
+/** A link that leads to the web or a mail, whoever wrote it, and into a tab of its own that learns nothing of this one. */
+const SafeLink = Link.extend({
+  addAttributes: () => ({ href: { default: null }, target: DROPPED, rel: DROPPED, class: DROPPED, title: { default: null } }),
+  renderHTML: ({ HTMLAttributes: { href, title } }) => [
+    "a",
+    isFollowable(href) ? { href, title, target: "_blank", rel: "noopener noreferrer" } : { title },
+    0,
+  ],
+}).configure({
+  openOnClick: false,
+  autolink: true,
+  markdownLinks: true,
+  defaultProtocol: "https",
+  isAllowedUri: (address) => isFollowable(address),
+  HTMLAttributes: { target: null, rel: null },
+});
 
 export function editorSchema(): Extensions {
   return [
     StarterKit.configure({
       undoRedo: false, // undo belongs to Collaboration: one's own edits only
       trailingNode: false, // it writes a paragraph per browser
-      link: { openOnClick: false, autolink: true, HTMLAttributes: { target: null, rel: null } },
+      link: false,
       code: false,
     }),
+    SafeLink,
     Code.extend({ excludes: "code" }), // bold code is one word with two marks, in Markdown and here
     TaskList,
     TaskItem.configure({ nested: true }),

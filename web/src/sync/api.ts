@@ -89,6 +89,29 @@ export interface Me extends Person {
   device: string | null;
 }
 
+/** One of the person's own devices; times are ISO 8601. */
+export interface Device {
+  id: string;
+  name: string;
+  /** Whether it is this one. */
+  current: boolean;
+  created_at: string;
+  seen_at: string;
+}
+
+/** An address that signs in whoever opens it first; `qr` is it as rows of modules, "1" where they are dark. */
+export interface Link {
+  url: string;
+  expires_at: string;
+  qr: string[];
+}
+
+export interface Member {
+  user: string;
+  name: string;
+  role: Task["role"];
+}
+
 /** RFC 9457, with the contract's seven codes; `status` 0 stands for "no answer at all". */
 export class Problem extends Error {
   constructor(
@@ -171,10 +194,44 @@ export class Api {
     await this.ask("POST", `/turns/${encodeURIComponent(turn)}/stop`, {});
   }
 
-  /** The person's own devices, by id. */
-  async devices(): Promise<Map<string, string>> {
-    const { devices } = await this.ask<{ devices: { id: string; name: string }[] }>("GET", "/devices");
-    return new Map(devices.map(({ id, name }) => [id, name]));
+  async devices(): Promise<Device[]> {
+    return (await this.ask<{ devices: Device[] }>("GET", "/devices")).devices;
+  }
+
+  /** The names of the person's own devices, by id. */
+  async deviceNames(): Promise<Map<string, string>> {
+    return new Map((await this.devices()).map(({ id, name }) => [id, name]));
+  }
+
+  async renameDevice(id: string, name: string): Promise<void> {
+    await this.ask("PATCH", `/devices/${encodeURIComponent(id)}`, { name });
+  }
+
+  /** Sign a device out, wherever it is: all that it opened is closed at once. */
+  async revokeDevice(id: string): Promise<void> {
+    await this.ask("DELETE", `/devices/${encodeURIComponent(id)}`);
+  }
+
+  async newLink(): Promise<Link> {
+    return await this.ask<Link>("POST", "/links");
+  }
+
+  async members(task: string): Promise<Member[]> {
+    return (await this.ask<{ members: Member[] }>("GET", `/tasks/${encodeURIComponent(task)}/members`)).members;
+  }
+
+  /** Put somebody on a task, by name. */
+  async addMember(task: string, user: string, role: Member["role"]): Promise<void> {
+    await this.ask("POST", `/tasks/${encodeURIComponent(task)}/members`, { user, role });
+  }
+
+  async setRole(task: string, user: string, role: Member["role"]): Promise<void> {
+    await this.ask("PATCH", `/tasks/${encodeURIComponent(task)}/members/${encodeURIComponent(user)}`, { role });
+  }
+
+  /** Take somebody off a task, or leave it. */
+  async removeMember(task: string, user: string): Promise<void> {
+    await this.ask("DELETE", `/tasks/${encodeURIComponent(task)}/members/${encodeURIComponent(user)}`);
   }
 
   /** On which device each of the person's own sessions is or was. */

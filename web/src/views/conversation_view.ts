@@ -339,7 +339,7 @@ export class ConversationView extends PageElement {
   }
 
   async #namesOfSessions(): Promise<Map<string, string>> {
-    const [sessions, devices] = await Promise.all([this.api.sessions(), this.api.devices()]);
+    const [sessions, devices] = await Promise.all([this.api.sessions(), this.api.deviceNames()]);
     return new Map([...sessions].map(([session, device]) => [session, devices.get(device) ?? ""]));
   }
 

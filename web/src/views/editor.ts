@@ -8,57 +8,16 @@ import { CollaborationCaret } from "@tiptap/extension-collaboration-caret";
 import { html, nothing, type PropertyValues } from "lit";
 import type * as Y from "yjs";
 
+import { isFollowable } from "../doc/addresses";
 import { collaboration } from "../doc/collaboration";
 import { editorSchema } from "../doc/editor_schema";
+import { Pasting } from "../doc/pasting";
 import type { TaskSync } from "../sync/task_sync";
-import { say, type Plain } from "../words/language";
+import { say } from "../words/language";
+import { ACTIONS, TABLE_ACTIONS, type Action } from "./editor_actions";
 import { PageElement } from "./element";
+import { linkField } from "./link_field";
 import { toneOf } from "./people";
-
-interface Action {
-  label: Plain;
-  sign: string;
-  keys?: string;
-  active?: (editor: Editor) => boolean;
-  run: (editor: Editor) => boolean;
-}
-
-const ACTIONS: Action[] = [
-  {
-    label: "editor.bold",
-    sign: "B",
-    keys: "Control+B",
-    active: (e) => e.isActive("bold"),
-    run: (e) => e.chain().focus().toggleBold().run(),
-  },
-  {
-    label: "editor.italic",
-    sign: "I",
-    keys: "Control+I",
-    active: (e) => e.isActive("italic"),
-    run: (e) => e.chain().focus().toggleItalic().run(),
-  },
-  {
-    label: "editor.heading",
-    sign: "H",
-    active: (e) => e.isActive("heading"),
-    run: (e) => e.chain().focus().toggleHeading({ level: 2 }).run(),
-  },
-  {
-    label: "editor.list",
-    sign: "•",
-    active: (e) => e.isActive("bulletList"),
-    run: (e) => e.chain().focus().toggleBulletList().run(),
-  },
-  {
-    label: "editor.checklist",
-    sign: "☑",
-    active: (e) => e.isActive("taskList"),
-    run: (e) => e.chain().focus().toggleTaskList().run(),
-  },
-  { label: "editor.undo", sign: "↶", keys: "Control+Z", run: (e) => e.chain().focus().undo().run() },
-  { label: "editor.redo", sign: "↷", keys: "Control+Shift+Z", run: (e) => e.chain().focus().redo().run() },
-];
 
 export class TaskEditor extends PageElement {
   static override properties = {
@@ -67,6 +26,7 @@ export class TaskEditor extends PageElement {
     editable: { attribute: false },
     label: {},
     at: { state: true },
+    link: { state: true },
   };
 
   declare body: Y.XmlFragment;
@@ -75,16 +35,38 @@ export class TaskEditor extends PageElement {
   declare label: string;
   /** The button of the bar that the Tab key goes to. */
   declare at: number;
+  /** Whether it is being asked where a link leads, or what was given is no address. */
+  declare link: "closed" | "open" | "bad";
+  /** After Escape the Tab key leaves the words, though it indents a list and walks a table otherwise. */
+  #isLeaving = false;
   #editor: Editor | null = null;
 
   constructor() {
     super();
     this.editable = false; // nobody may write where nobody has said so
     this.at = 0;
+    this.link = "closed";
   }
 
   override render() {
-    return html`${this.editable ? this.#bar() : nothing}
+    const editor = this.#editor;
+    return html`${
+        this.editable
+          ? html`<div class="bar">
+              ${this.#bar()}
+              ${
+                this.link !== "closed" && editor
+                  ? linkField({
+                      editor,
+                      isBad: this.link === "bad",
+                      fail: (isBad) => (this.link = isBad ? "bad" : "open"),
+                      close: () => (this.link = "closed"),
+                    })
+                  : nothing
+              }
+            </div>`
+          : nothing
+      }
       <div class="sheet"></div>`;
   }
 
@@ -104,19 +86,34 @@ export class TaskEditor extends PageElement {
     this.#editor = null;
   }
 
+  get #actions(): Action[] {
+    const link: Action = {
+      label: "editor.link",
+      sign: "🔗",
+      keys: "Control+K",
+      active: (editor) => editor.isActive("link"),
+      run: () => this.#askLink(),
+    };
+    const [marks, rest] = [ACTIONS.slice(0, 5), ACTIONS.slice(5)];
+    return [...marks, link, ...rest, ...(this.#editor?.isActive("table") ? TABLE_ACTIONS : [])];
+  }
+
   /** One stop for the Tab key; arrows go from button to button (ARIA's toolbar). */
   #bar() {
-    return html`<div class="bar" role="toolbar" aria-label=${say("editor.bar")} @keydown=${this.#step}>
-      ${ACTIONS.map(
+    const actions = this.#actions;
+    const at = Math.min(this.at, actions.length - 1);
+    return html`<div class="tools" role="toolbar" aria-label=${say("editor.bar")} @keydown=${this.#step}>
+      ${actions.map(
         (action, index) =>
           html`<button
             type="button"
-            tabindex=${index === this.at ? 0 : -1}
+            tabindex=${index === at ? 0 : -1}
             title=${say(action.label)}
             aria-label=${say(action.label)}
             aria-keyshortcuts=${action.keys ?? nothing}
             aria-pressed=${action.active ? String(Boolean(this.#editor && action.active(this.#editor))) : nothing}
             @mousedown=${(event: Event) => event.preventDefault()}
+            @focus=${() => (this.at = index)}
             @click=${() => this.#editor && action.run(this.#editor)}
           >
             <span aria-hidden="true" class="sign-${action.label.split(".")[1]}">${action.sign}</span>
@@ -126,11 +123,45 @@ export class TaskEditor extends PageElement {
   }
 
   readonly #step = (event: KeyboardEvent): void => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!step) return;
+    const buttons = [...this.querySelectorAll<HTMLElement>(".tools button")];
+    const at = Math.min(this.at, buttons.length - 1);
+    const next = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 }[event.key];
+    if (event.key === "Escape") this.#editor?.commands.focus();
+    if (next === undefined) return;
     event.preventDefault();
-    this.at = (this.at + step + ACTIONS.length) % ACTIONS.length;
-    this.querySelectorAll<HTMLElement>(".bar button")[this.at]?.focus();
+    buttons.at(next % buttons.length)?.focus();
+  };
+
+  #askLink(): void {
+    if (!this.editable) return;
+    this.link = "open";
+    void this.updateComplete.then(() => this.querySelector<HTMLInputElement>("#link-address")?.select());
+  }
+
+  /** Before the editor's own keys. Returning true leaves the key to the browser. */
+  readonly #pressed = (event: KeyboardEvent): boolean => {
+    const isLeaving = this.#isLeaving && event.key === "Tab";
+    if (event.key !== "Shift") this.#isLeaving = event.key === "Escape";
+    if ((event.metaKey || event.ctrlKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "k") {
+      event.preventDefault();
+      this.#askLink();
+      return true;
+    }
+    if (event.altKey && event.key === "F10" && this.editable) {
+      event.preventDefault();
+      this.querySelector<HTMLElement>(".tools [tabindex='0']")?.focus();
+      return true;
+    }
+    return isLeaving;
+  };
+
+  /** A link in words that one may change is followed with Ctrl or Cmd, as elsewhere; in others the browser follows it. */
+  readonly #clicked = (event: MouseEvent): boolean => {
+    const href = (event.target as Element).closest?.("a")?.getAttribute("href");
+    if (!this.editable || !(event.metaKey || event.ctrlKey) || !isFollowable(href)) return false;
+    event.preventDefault();
+    open(href, "_blank", "noopener,noreferrer");
+    return true;
   };
 
   #mount(): void {
@@ -142,6 +173,7 @@ export class TaskEditor extends PageElement {
       editable: this.editable,
       extensions: [
         ...editorSchema(),
+        Pasting,
         ...collaboration(this.body),
         CollaborationCaret.configure({
           provider: { awareness },
@@ -151,6 +183,7 @@ export class TaskEditor extends PageElement {
         }),
       ],
       editorProps: {
+        handleDOMEvents: { keydown: (_, event) => this.#pressed(event), click: (_, event) => this.#clicked(event) },
         attributes: {
           role: "textbox",
           "aria-multiline": "true",

@@ -54,8 +54,8 @@ export function formView({ label, value = "", extra = nothing, submit, close }: 
     <input name="text" aria-label=${say(label)} placeholder=${say(label)} autocomplete="off" required .value=${value} />
     ${extra}
     <div class="acts">
-      <button class="primary">${say("ledger.save")}</button>
-      <button type="button" @click=${close}>${say("ledger.cancel")}</button>
+      <button class="primary">${say("save")}</button>
+      <button type="button" @click=${close}>${say("cancel")}</button>
     </div>
   </form>`;
 }

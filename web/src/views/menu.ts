@@ -1,4 +1,4 @@
-/** The menu behind the dots: the language, signing out, and what the view adds of its own. */
+/** The menu behind the dots: the language, one's devices, signing out, and what the view adds of its own. */
 
 import { html, nothing, type TemplateResult } from "lit";
 
@@ -7,6 +7,10 @@ import { currentLanguage, say, setLanguage } from "../words/language";
 
 /** What the frame is asked to do. */
 export const SIGN_OUT = "sign-out";
+export const SHOW_DEVICES = "show-devices";
+
+const ask = (what: string) => (event: Event): void =>
+  void event.target?.dispatchEvent(new CustomEvent(what, { bubbles: true }));
 
 /** Each in its own language: whoever needs it can read that one. */
 const LANGUAGES: [language: Language, name: string][] = [
@@ -32,8 +36,9 @@ export function appMenu(own: TemplateResult | typeof nothing = nothing): Templat
           ${LANGUAGES.map(([one, name]) => html`<option value=${one} lang=${one} ?selected=${one === currentLanguage()}>${name}</option>`)}
         </select>
       </label>
-      <button type="button" @click=${(event: Event) => event.target?.dispatchEvent(new CustomEvent(SIGN_OUT, { bubbles: true }))}>
-        ${say("menu.sign_out")}
+      <button type="button" popovertarget="menu" popovertargetaction="hide" @click=${ask(SHOW_DEVICES)}>
+        ${say("menu.devices")}
       </button>
+      <button type="button" @click=${ask(SIGN_OUT)}>${say("menu.sign_out")}</button>
     </div>`;
 }

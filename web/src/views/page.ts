@@ -8,7 +8,7 @@ import { Session } from "../sync/session";
 import { Shelf } from "../sync/shelf";
 import { currentLanguage, onLanguage, say, showLanguage } from "../words/language";
 import { PageElement, whyOf } from "./element";
-import { SIGN_OUT } from "./menu";
+import { SHOW_DEVICES, SIGN_OUT } from "./menu";
 import "./task_list";
 
 const TASK = /^\/t\/([0-9a-f-]{36})\/?$/;
@@ -24,6 +24,7 @@ export class Page extends PageElement {
     path: { state: true },
     isFirst: { state: true },
     notice: { state: true },
+    isAtDevices: { state: true },
   };
 
   declare state: State;
@@ -31,6 +32,7 @@ export class Page extends PageElement {
   /** Whether this is where the page was opened. */
   declare isFirst: boolean;
   declare notice: string;
+  declare isAtDevices: boolean;
   readonly #api = new Api();
   readonly #session = new Session(this.#api);
 
@@ -40,6 +42,7 @@ export class Page extends PageElement {
     this.path = location.pathname;
     this.isFirst = true;
     this.notice = "";
+    this.isAtDevices = false;
     this.#speak();
     onLanguage(() => this.#speak());
   }
@@ -51,6 +54,7 @@ export class Page extends PageElement {
     this.addEventListener("go", (event) => this.#go((event as CustomEvent<string>).detail));
     this.addEventListener("signed-out", (event) => (this.state = { kind: "out", why: (event as CustomEvent<string>).detail }));
     this.addEventListener(SIGN_OUT, () => void this.#signOut());
+    this.addEventListener(SHOW_DEVICES, () => void this.#showDevices());
     void this.#start();
   }
 
@@ -92,7 +96,12 @@ export class Page extends PageElement {
           .me=${me}
           ?isFirst=${this.isFirst}
         ></clew-task-list>`;
-    return html`${this.notice ? html`<p class="failure page-notice" role="alert">${this.notice}</p>` : nothing}${page}`;
+    return html`${this.notice ? html`<p class="failure page-notice" role="alert">${this.notice}</p>` : nothing}${page}
+    ${
+      this.isAtDevices
+        ? html`<clew-devices-dialog .api=${api} @closed=${() => (this.isAtDevices = false)}></clew-devices-dialog>`
+        : nothing
+    }`;
   }
 
   #signIn(why: string) {
@@ -155,6 +164,16 @@ export class Page extends PageElement {
     this.path = "/";
     sessionStorage.clear();
     await shelf.clear();
+  }
+
+  async #showDevices(): Promise<void> {
+    this.notice = "";
+    try {
+      await import("./devices_dialog");
+      this.isAtDevices = true;
+    } catch (error) {
+      this.notice = whyOf(error);
+    }
   }
 
   #speak(): void {

@@ -182,8 +182,8 @@ export class ReturnCard extends PageElement {
       >
         <textarea name="text" rows="2" aria-label=${say("ledger.edit_words")} .value=${item.text}></textarea>
         <div class="acts">
-          <button class="primary" ?disabled=${this.busy}>${say("ledger.save")}</button>
-          <button type="button" @click=${() => (this.editing = "")}>${say("ledger.cancel")}</button>
+          <button class="primary" ?disabled=${this.busy}>${say("save")}</button>
+          <button type="button" @click=${() => (this.editing = "")}>${say("cancel")}</button>
         </div>
       </form>
     </li>`;

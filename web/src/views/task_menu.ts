@@ -23,9 +23,10 @@ export interface TaskMenu {
   status: Task["status"] | null;
   setStatus: (status: Task["status"]) => void;
   catchUp: () => void;
+  showMembers: () => void;
 }
 
-export function taskMenu({ task, status, setStatus, catchUp }: TaskMenu): TemplateResult {
+export function taskMenu({ task, status, setStatus, catchUp, showMembers }: TaskMenu): TemplateResult {
   const chosen = (event: Event): void => setStatus((event.target as HTMLSelectElement).value as Task["status"]);
   return html`${
       status
@@ -40,5 +41,6 @@ export function taskMenu({ task, status, setStatus, catchUp }: TaskMenu): Templa
         : nothing
     }
     <button type="button" popovertarget="menu" popovertargetaction="hide" @click=${catchUp}>${say("menu.catch_up")}</button>
+    <button type="button" popovertarget="menu" popovertargetaction="hide" @click=${showMembers}>${say("menu.members")}</button>
     ${FILES.map(([format, name]) => html`<a href="/api/v1/tasks/${task}/export?format=${format}" download>${say(name)}</a>`)}`;
 }

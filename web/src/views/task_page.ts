@@ -16,10 +16,11 @@ import { Announcer } from "./announcer";
 import "./conversation_view";
 import type { ConversationView } from "./conversation_view";
 import "./documents_view";
-import { follow, isSignedOut, PageElement, signedOut, whyOf } from "./element";
+import { follow, go, isSignedOut, PageElement, signedOut, whyOf } from "./element";
 import "./ledger_view";
 import type { LedgerView } from "./ledger_view";
 import { lightView, wordsOf } from "./light_view";
+import "./members_dialog";
 import { appMenu } from "./menu";
 import { offersView } from "./offers_view";
 import { agentsHere, alsoHere, peopleHere, peopleView, type AgentHere, type PersonHere } from "./people";
@@ -49,6 +50,7 @@ export class TaskPage extends PageElement {
     panel: { state: true },
     isAway: { state: true },
     isCatchingUp: { state: true },
+    isAtMembers: { state: true },
     spoken: { state: true },
     agents: { state: true },
   };
@@ -66,6 +68,7 @@ export class TaskPage extends PageElement {
   declare panel: Panel;
   declare isAway: boolean;
   declare isCatchingUp: boolean;
+  declare isAtMembers: boolean;
   declare spoken: string;
   declare agents: AgentHere[];
   #open: OpenTask | null = null;
@@ -82,6 +85,7 @@ export class TaskPage extends PageElement {
     this.light = { kind: "opening" };
     this.isAway = false;
     this.isCatchingUp = false;
+    this.isAtMembers = false;
     this.spoken = "";
     this.agents = [];
   }
@@ -134,6 +138,7 @@ export class TaskPage extends PageElement {
       </aside>
       ${this.#body(readable)}
       <p class="unseen" role="status" aria-live="polite">${this.spoken}</p>
+      ${this.isAtMembers ? this.#members() : nothing}
     </div>`;
   }
 
@@ -164,6 +169,7 @@ export class TaskPage extends PageElement {
       status: this.#mayWrite ? (this.#open?.known.status ?? null) : null,
       setStatus: (status) => void this.#change(() => this.api.setStatus(this.task, status)),
       catchUp: () => (this.isCatchingUp = true),
+      showMembers: () => (this.isAtMembers = true),
     });
   }
 
@@ -230,6 +236,17 @@ export class TaskPage extends PageElement {
             </button>`,
         )}
       </nav>`;
+  }
+
+  #members() {
+    return html`<clew-members-dialog
+      .api=${this.api}
+      .me=${this.me}
+      .task=${this.task}
+      @closed=${() => (this.isAtMembers = false)}
+      @own-role=${(event: CustomEvent<Task["role"]>) => void this.#change(() => Promise.resolve({ role: event.detail }))}
+      @left=${this.#leave}
+    ></clew-members-dialog>`;
   }
 
   #catchUp() {
@@ -310,7 +327,7 @@ export class TaskPage extends PageElement {
     const found = devices.filter(isNew);
     if (!found.length) return;
     for (const device of found) this.#deviceNames.set(device, "");
-    for (const [device, name] of await this.api.devices().catch(() => [])) this.#deviceNames.set(device, name);
+    for (const [device, name] of await this.api.deviceNames().catch(() => [])) this.#deviceNames.set(device, name);
     this.requestUpdate();
   }
 
@@ -348,6 +365,13 @@ export class TaskPage extends PageElement {
       return isSignedOut(error);
     }
   }
+
+  readonly #leave = (): void => {
+    this.#open?.close();
+    this.#open = null;
+    go(this, "/");
+    this.shelf.forget(this.task);
+  };
 
   readonly #goOn = (): void => {
     this.lost = false;

@@ -1,0 +1,179 @@
+/** Who is on a task and as what. Owns how that is shown and changed; what is allowed the server decides. */
+
+import { html, nothing } from "lit";
+
+import { Problem, type Api, type Me, type Member } from "../sync/api";
+import { say, type Plain } from "../words/language";
+import { PageDialog } from "./dialog";
+import { whyOf } from "./element";
+
+const ROLES: Record<Member["role"], Plain> = {
+  viewer: "role.viewer",
+  commenter: "role.commenter",
+  editor: "role.editor",
+  owner: "role.owner",
+};
+
+export class MembersDialog extends PageDialog {
+  static override properties = {
+    ...PageDialog.properties,
+    api: { attribute: false },
+    me: { attribute: false },
+    task: {},
+    members: { state: true },
+    asked: { state: true },
+  };
+
+  declare api: Api;
+  declare me: Me;
+  declare task: string;
+  declare members: Member[] | null;
+  /** Of whom it is asked whether they shall go. */
+  declare asked: string;
+
+  constructor() {
+    super();
+    this.members = null;
+    this.asked = "";
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    void this.attempt(async () => (await this.#load(), ""));
+  }
+
+  protected heading(): string {
+    return say("members.title");
+  }
+
+  protected content() {
+    if (!this.members) return this.failure ? html`` : html`<p class="quiet">${say("loading")}</p>`;
+    const isOwner = this.#own?.role === "owner";
+    return html`${isOwner ? nothing : html`<p class="quiet">${say("members.only_owners")}</p>`}
+      <ul class="rows">
+        ${this.members.map((one) => this.#member(one, isOwner))}
+      </ul>
+      ${isOwner ? this.#adding() : nothing}`;
+  }
+
+  get #own(): Member | undefined {
+    return this.members?.find((one) => one.user === this.me.id);
+  }
+
+  #member(one: Member, isOwner: boolean) {
+    const isSelf = one.user === this.me.id;
+    const name = isSelf ? say("people.self", { name: one.name }) : one.name;
+    const ask = (): void => void (this.asked = one.user);
+    return html`<li data-member=${one.user}>
+      <p class="row-name"><b>${name}</b> ${isOwner ? nothing : html`<span class="meta">${say(ROLES[one.role])}</span>`}</p>
+      ${this.asked === one.user ? this.#removing(one, isSelf) : nothing}
+      <div class="acts" ?hidden=${this.asked === one.user}>
+        ${isOwner ? this.#roleField(one) : nothing}
+        ${
+          isSelf || isOwner
+            ? html`<button
+                type="button"
+                class="plain"
+                aria-label=${isSelf ? nothing : say("members.remove_what", { name: one.name })}
+                @click=${ask}
+              >
+                ${say(isSelf ? "members.leave" : "members.remove")}
+              </button>`
+            : nothing
+        }
+      </div>
+    </li>`;
+  }
+
+  #roleField(one: Member) {
+    const change = (event: Event): void => {
+      const field = event.target as HTMLSelectElement;
+      void this.#change(() => this.api.setRole(this.task, one.user, field.value as Member["role"]), say("members.changed")).then(
+        () => (field.value = this.members?.find(({ user }) => user === one.user)?.role ?? one.role),
+      );
+    };
+    return html`<select aria-label=${say("members.role_of", { name: one.name })} @change=${change}>
+      ${rolesOf(one.role)}
+    </select>`;
+  }
+
+  #removing(one: Member, isSelf: boolean) {
+    const remove = (): void => void (isSelf ? this.#leave() : this.#remove(one));
+    return html`<div class="asking" role="group" aria-label=${say("members.remove_what", { name: one.name })}>
+      <p>${isSelf ? say("members.leave_sure") : say("members.remove_sure", { name: one.name })}</p>
+      <div class="acts">
+        <button type="button" class="primary" @click=${remove}>${say(isSelf ? "members.leave" : "members.remove")}</button>
+        <button type="button" @click=${() => (this.asked = "")}>${say("cancel")}</button>
+      </div>
+    </div>`;
+  }
+
+  #adding() {
+    return html`<form class="another" @submit=${this.#add}>
+      <h3>${say("members.add")}</h3>
+      <label for="member-name">${say("members.name")}</label>
+      <input id="member-name" name="name" maxlength="200" autocomplete="off" autocapitalize="none" required />
+      <label for="member-role">${say("members.role")}</label>
+      <select id="member-role" name="role">${rolesOf("editor")}</select>
+      <div class="acts"><button class="primary" ?disabled=${this.isBusy}>${say("members.put")}</button></div>
+    </form>`;
+  }
+
+  readonly #add = (event: SubmitEvent): void => {
+    event.preventDefault();
+    const form = event.target as HTMLFormElement;
+    const data = new FormData(form);
+    const [name, role] = [String(data.get("name")).trim(), data.get("role") as Member["role"]];
+    if (!name) return;
+    // the server would take it as a new role for whoever is on the task already
+    if (this.members?.some((one) => one.name === name)) return void (this.failure = say("members.already", { name }));
+    const explain = (error: unknown): string =>
+      error instanceof Problem && error.code === "not_found" ? say("members.nobody", { name }) : whyOf(error);
+    void this.#change(
+      async () => {
+        await this.api.addMember(this.task, name, role);
+        form.reset();
+      },
+      say("members.added", { name }),
+      explain,
+    );
+  };
+
+  async #remove(one: Member): Promise<void> {
+    await this.#change(() => this.api.removeMember(this.task, one.user), say("members.removed", { name: one.name }));
+    this.querySelector<HTMLElement>(".dialog-head button")?.focus();
+  }
+
+  async #leave(): Promise<void> {
+    await this.attempt(async () => {
+      this.asked = "";
+      await this.api.removeMember(this.task, this.me.id);
+      this.dispatchEvent(new CustomEvent("left"));
+      return "";
+    }, explained);
+  }
+
+  async #change(change: () => Promise<void>, said: string, explain = explained): Promise<void> {
+    await this.attempt(async () => {
+      this.asked = "";
+      await change();
+      await this.#load();
+      return said;
+    }, explain);
+  }
+
+  async #load(): Promise<void> {
+    this.members = await this.api.members(this.task);
+    if (this.#own) this.dispatchEvent(new CustomEvent("own-role", { detail: this.#own.role }));
+  }
+}
+
+function rolesOf(chosen: Member["role"]) {
+  return Object.entries(ROLES).map(([role, name]) => html`<option value=${role} ?selected=${role === chosen}>${say(name)}</option>`);
+}
+
+function explained(error: unknown): string {
+  return error instanceof Problem && error.code === "conflict" ? say("members.last_owner") : whyOf(error);
+}
+
+customElements.define("clew-members-dialog", MembersDialog);
