@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from crdt_docs.ids import DeviceId, UserId
+from crdt_docs.ids import DeviceId, TokenId, UserId
 from crdt_docs.updates.touched import Path
 from server.domain.clock import iso
 from server.domain.facts import NEXT_STEP, OVER, Item, step_words
@@ -25,10 +25,11 @@ MOST_LETTERS: Final = 280
 
 
 class Reader(NamedTuple):
-    """Who asks, and from where."""
+    """Who asks, and from where: ``token`` is the bearer of what has no device."""
 
     user: UserId
     device: DeviceId | None
+    token: TokenId | None = None
 
 
 class Written(NamedTuple):
@@ -187,4 +188,6 @@ def _party(actor: Actor | None) -> tuple[str | None, ...]:
 
 
 def _is_own(actor: Actor | None, reader: Reader) -> bool:
-    return actor is not None and actor.agent is None and (actor.user, actor.device) == (reader.user, reader.device)
+    if actor is None or actor.agent is not None or (actor.user, actor.device) != (reader.user, reader.device):
+        return False
+    return actor.device is not None or actor.token == reader.token

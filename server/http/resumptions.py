@@ -102,7 +102,7 @@ class Resumptions:
         look = await self._from.looking.since(who, task) if who is not None else None
         if who is None or look is None:
             return Told(word(called, stood.facts, language), stood.seq, narrative=stood.narrative)
-        reading = Reading(who.user, who.device)
+        reading = Reading(who.user, who.device, who.token if who.device is None else None)
         changes = await self._change(name, place.moment, stood, look, reading)
         facts, since = stood.facts, None
         if changes is not None:

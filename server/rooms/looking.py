@@ -3,7 +3,8 @@
 What a person is shown live counts as seen, up to the last word that was heard from their device: a laptop whose lid was
 shut is sent what an agent goes on writing, and shows it to nobody. So a connection's look is noted when it ends, and
 when the person comes in on another device meanwhile; and a look is noted when a person says something without a
-socket, or ends a session. Reading a resumption is no look. Agents are nobody's eyes.
+socket, or ends a session. Reading a resumption is no look. Agents are nobody's eyes, and neither is a bearer without a
+device, by which a script lives: what it was handed is its own look, which only it is told by.
 
 Must never hold anybody up: a look that can't be stored is lost, and more is then told as changed than is.
 """
@@ -11,8 +12,9 @@ Must never hold anybody up: a look that can't be stored is lost, and more is the
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
-from crdt_docs.ids import DocName, TaskId, UserId
+from crdt_docs.ids import DocName, TaskId, TokenId, UserId
 from crdt_docs.updates.vectors import StateVector
 from server.domain.access import Principal
 from server.domain.clock import Clock
@@ -24,6 +26,13 @@ from server.rooms.connection import Connection
 from server.rooms.registry import Rooms
 from server.rooms.room import Room
 from server.store.looks import Looks
+
+
+class Viewer(NamedTuple):
+    """Who looks: a person through any of their devices, or what lives by a bearer of theirs that is no device's."""
+
+    user: UserId
+    bearer: TokenId | None
 
 
 class Looking:
@@ -38,42 +47,46 @@ class Looking:
 
     async def since(self, who: Principal, task: TaskId) -> Look | None:
         """How far this person has seen the task, other devices of theirs that are live included; None if never."""
-        if not is_person(who):
+        viewer = viewer_of(who)
+        if viewer is None:
             return None
-        look = await self._looks.get(who.user, task)
+        look = await self._looks.get(viewer.user, task, viewer.bearer)
         async with self._rooms.room(DocName(task)) as room:
-            seen = max((c.shown for c in _views(room, who.user) if c.principal.device != who.device), default=0)
+            others = (c for c in _views(room, viewer) if c.principal.device != who.device)
+            seen = max((connection.shown for connection in others), default=0)
             live = await self._look(room, seen) if seen > (look.seq if look else 0) else None
         return live or look
 
     async def arrives(self, who: Principal, name: DocName) -> None:
         """Somebody is about to come in: what they see on another device now, they have seen."""
-        if is_person(who) and name.part == "main":
+        viewer = viewer_of(who)
+        if viewer is not None and name.part == "main":
             async with self._rooms.room(name) as room:
-                seen = max((connection.shown for connection in _views(room, who.user)), default=0)
-                await self._note(room, who.user, seen)
+                seen = max((connection.shown for connection in _views(room, viewer)), default=0)
+                await self._note(room, viewer, seen)
 
     async def left(self, connection: Connection) -> None:
         """A connection is over."""
-        who, name = connection.principal, connection.room.name
-        if connection.live and is_person(who) and name.part == "main":
+        viewer, name = viewer_of(connection.principal), connection.room.name
+        if connection.live and viewer is not None and name.part == "main":
             try:
                 async with self._rooms.room(name) as room:
-                    await self._note(room, who.user, connection.shown)
+                    await self._note(room, viewer, connection.shown)
             except ClewError:
                 return
 
     async def spoke(self, who: Principal, task: TaskId) -> None:
         """A person said something without a socket, or ended their session: they have seen what there is."""
-        if is_person(who):
+        viewer = viewer_of(who)
+        if viewer is not None:
             async with self._rooms.room(DocName(task)) as room:
-                await self._note(room, who.user, room.head)
+                await self._note(room, viewer, room.head)
 
-    async def _note(self, room: Room, user: UserId, seq: int) -> None:
+    async def _note(self, room: Room, viewer: Viewer, seq: int) -> None:
         try:
             look = await self._look(room, seq) if seq else None
             if look is not None:
-                await self._looks.put(user, room.name.task, look)
+                await self._looks.put(viewer.user, room.name.task, look, viewer.bearer)
         except ClewError:
             return
 
@@ -89,9 +102,11 @@ class Looking:
         return Look(min(seq, head), vector, now)
 
 
-def is_person(who: Principal) -> bool:
-    """Whether there is somebody who looks, rather than an agent or its host."""
-    return who.kind == "user" and who.agent is None
+def viewer_of(who: Principal) -> Viewer | None:
+    """Whose look it is; None if nobody looks: an agent, its host, or what has neither a device nor a bearer."""
+    if who.kind != "user" or who.agent is not None or not (who.device or who.token):
+        return None
+    return Viewer(who.user, None if who.device is not None else who.token)
 
 
 def rewind(vector: StateVector, added: Iterable[tuple[int, int]]) -> None:
@@ -103,5 +118,5 @@ def rewind(vector: StateVector, added: Iterable[tuple[int, int]]) -> None:
         del vector[client]
 
 
-def _views(room: Room, user: UserId) -> list[Connection]:
-    return [c for c in room.connections if c.live and c.principal.user == user and is_person(c.principal)]
+def _views(room: Room, viewer: Viewer) -> list[Connection]:
+    return [c for c in room.connections if c.live and viewer_of(c.principal) == viewer]

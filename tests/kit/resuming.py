@@ -169,6 +169,12 @@ class Bench:
         agent = await self.nouns.agents.ensure(None, name, self.clock.now())
         return self._device(Principal(user.who.user, name, kind="agent", agent=agent.id))
 
+    async def script(self, user: Device) -> Device:
+        """What lives by a new bearer of somebody's, without a device."""
+        now = self.clock.now()
+        token, _ = await self.nouns.tokens.issue(user.who.user, role=Role.EDITOR, at=now, expires_at=now + 10**6)
+        return self._device(Principal(user.who.user, user.who.name, token=token.id))
+
     def _device(self, who: Principal, client: int | None = None) -> Device:
         self._clients += 1
         return Device(self, who, client or self._clients)

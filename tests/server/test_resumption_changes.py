@@ -161,6 +161,37 @@ async def test_an_agent_sees_nothing_for_its_user(bench: Bench) -> None:
     assert told.looked_at is None and told.resumption.facts.changes == []
 
 
+async def test_a_script_of_ones_own_sees_nothing_for_one_and_has_a_look_of_its_own(bench: Bench) -> None:
+    phone, _ = await seen(bench, lambda work: work.ask("Who signs?"))
+    wei = await (await bench.person("Wei", "laptop")).open()
+    script, other = await bench.script(phone), await bench.script(phone)
+    assert (await bench.resume(script)).looked_at is None
+    await wei.do(lambda work: work.decide("Wei signs"))
+    await script.open()
+    await script.do(lambda work: work.decide("Pay by card"))
+    await bench.looking.spoke(script.who, bench.task)
+    await script.leave()
+    missed = [
+        ("added", "decision", "Wei signs", "Wei", "laptop", None),
+        ("added", "decision", "Pay by card", "Ann", None, None),
+    ]
+    assert await bench.changes(phone) == missed
+    assert await bench.changes(script) == []
+    await wei.do(lambda work: work.decide("Wei pays"))
+    assert [one[2] for one in await bench.changes(script)] == ["Wei pays"]
+    assert (await bench.resume(other)).looked_at is None
+    await other.open()
+    bench.clock.advance(1)
+    await other.do(lambda work: work.decide("Pay by cheque"))
+    assert [one[2] for one in await bench.changes(script)] == ["Wei pays", "Pay by cheque"]
+    assert [one[2] for one in await bench.changes(phone)] == ["Wei signs", "Pay by card", "Wei pays", "Pay by cheque"]
+    assert await bench.nouns.looks.get(phone.who.user, bench.task, script.who.token) is not None
+    await phone.open()
+    await phone.leave()
+    assert await bench.changes(phone) == []
+    assert [one[2] for one in await bench.changes(script)] == ["Wei pays", "Pay by cheque"]
+
+
 async def test_who_never_looked_is_told_of_no_changes(bench: Bench) -> None:
     await seen(bench, lambda work: work.ask("Who signs?"))
     told = await bench.resume(await bench.person("Sam", "phone"))
