@@ -16,7 +16,6 @@ from kit.data_folder import fill
 from kit.log_entries import append, new_name
 from kit.rooms import until
 from kit.running_server import running_server
-from kit.wire import Api
 
 from crdt_docs.ids import DocName, TaskId
 from crdt_docs.updates.compose import Composer
@@ -221,6 +220,5 @@ def test_a_server_that_is_serving_is_backed_up_and_verified_by_commands(
         assert "all is sound" in server.clew("verify")
     assert main(["restore", "--from", str(tmp_path / "b.tar"), "--data", str(tmp_path / "new")]) == 0
     assert "a new generation" in capsys.readouterr().out
-    with running_server(tmp_path / "new") as server:
-        token = server.new_token()["token"]
-        assert [task["id"] for task in Api(server.port, token).json("GET", "/tasks")["tasks"]] == [data[1]]
+    assert main(["tasks", "list", "--data", str(tmp_path / "new"), "--json"]) == 0
+    assert [task["id"] for task in json.loads(capsys.readouterr().out)["tasks"]] == [data[1]]
