@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
-from kit.devices import Device, Home
+from kit.devices import Device, Devices, Home
 from kit.running_server import RunningServer
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
+SOON = 1.5
+"""Seconds. People are promised one; the rest is for a machine that does other things too."""
+NOTE_THE_END = """() => {
+  const watched = {attributes: true, attributeFilter: ["contenteditable"]};
+  new MutationObserver(() => (window.ended ??= Date.now())).observe(document.querySelector(".words"), watched);
+}"""
 PARTS = {"task-head", "panel-talk", "panel-document", "panel-ledger"}
 ACTIVE = """() => {
   const at = document.activeElement;
@@ -38,6 +45,30 @@ def test_row_1_continue_brings_one_back_to_the_document_that_one_was_in(
     expect(later.editor).to_have_text("Dear all,")
     expect(later.page.get_by_label("Title of the document")).to_have_value("Letter to Acme")
     laptop.page = later.page
+
+
+def test_row_10_who_is_taken_off_can_write_no_more_at_once_and_keeps_the_words_and_the_draft(
+    home: Home, devices: Devices, shared_server: RunningServer
+) -> None:
+    laptop = home.laptop
+    task = laptop.page.url.rpartition("/")[2]
+    shared_server.clew("user", "add", "rui")
+    members = f"{shared_server.url}/api/v1/tasks/{task}/members"
+    from_here = {"origin": shared_server.url}
+    added = {"user": "rui", "role": "editor"}
+    member = laptop.context.request.post(members, data=added, headers=from_here).json()["user"]
+    rui = devices.new().sign_in(shared_server.new_link("rui")).open(f"/t/{task}").show("Document")
+    rui.write(" By Rui.").wait_until("saved")
+    rui.composer.fill("half a sentence")
+    rui.page.evaluate(NOTE_THE_END)
+    began = time.time()
+    assert laptop.context.request.delete(f"{members}/{member}", headers=from_here).status == 204
+    expect(rui.editor).to_have_attribute("contenteditable", "false")
+    assert rui.page.evaluate("window.ended") / 1000 - began < SOON
+    expect(rui.editor).to_contain_text("By Rui.")
+    assert laptop.context.request.post(members, data=added, headers=from_here).status == 201
+    rui.page.reload()
+    expect(rui.composer).to_have_value("half a sentence")
 
 
 def test_row_12_the_tab_key_goes_everywhere_and_is_caught_nowhere(home: Home) -> None:
