@@ -492,3 +492,7 @@ async def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:
     with pytest.raises(Damaged):
         async with Database.open(tmp_path / "clew.db"):
             pass
+
+
+def test_migrations_are_numbered_one_after_the_other() -> None:
+    assert [number for number, _ in database.migrations()] == list(range(1, len(database.migrations()) + 1))
