@@ -146,7 +146,7 @@ class _Sentence:
     def _belongs(self, part: Part, before: Part) -> bool:
         plain, cues = part.clause.plain, part.table.cues
         beside = part.clause.after in _COMMAS
-        if before.means == "nothing" and before.open and "contrasts" in cues and cues["contrasts"].search(plain):
+        if before.means == "nothing" and before.open and _contrasts(part, before):
             before.means = "decision"
             return True
         if before.means in {"decision", "constraint"} and cues["continues"].search(plain):
@@ -214,10 +214,18 @@ def _says_more(clause: Clause) -> bool:
     return any(rule.pattern.search(clause.plain) for rule in stated)
 
 
+def _contrasts(part: Part, before: Part) -> bool:
+    """Whether a clause says what was not chosen, and the one before it what was."""
+    cues = part.table.cues
+    found = cues["contrasts"].search(part.clause.plain) and cues["contrasted"].search(before.clause.plain)
+    return found is not None and len(before.clause.plain) <= LONGEST
+
+
 def _may_settle(part: Part) -> bool:
     """Whether "that's decided" can be said of a clause: it says something, and nothing else."""
     words = len(part.clause.text) if is_chinese(part.clause.text) else len(part.clause.text.split())
-    return words > 1 and part.open and part.means in {"nothing", "decision", "unsure", "next_step"}
+    says = words > 1 or any(char.isdigit() for char in part.clause.text)
+    return says and part.open and part.means in {"nothing", "decision", "unsure", "next_step"}
 
 
 def _bare(clause: Clause) -> Clause | None:

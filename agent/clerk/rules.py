@@ -110,7 +110,7 @@ def _blocks(table: str) -> Iterator[tuple[str, str | None, str, str]]:
     """Name, scope, reason and pattern of each rule in a table."""
     text = (files(__package__) / "tables" / f"{table}.rules").read_text(encoding="utf-8")
     for block in text.split("\n\n"):
-        head, *lines = [line for line in block.splitlines() if not line.startswith("#")] or [""]
+        head, *lines = [line for line in block.splitlines() if line and not line.startswith("#")] or [""]
         if found := _HEAD.fullmatch(head):
             yield found[1], found[2], found[3], "|".join(line.lstrip(" ") for line in lines)
 
