@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from server.domain.quoting import has_words, one_line
+from server.domain.quoting import has_words, one_line, shorten
 
 Item = dict[str, Any]
 """An entry of the working set as the engine reads it: at least ``id``, ``text`` and ``status``."""
@@ -22,12 +22,19 @@ SETTLED: Final = frozenset({"done", "succeeded", "failed", "cancelled", "decline
 OVER: Final = frozenset({"done", "dropped", "cancelled", "closed", "finished"})
 """States of a dialogue or a next step after which it is over."""
 NEXT_STEP: Final = "next_step"
+NOT_ANSWERED: Final = "not_answered"
+MOST_UNANSWERED: Final = 200
+"""Characters of a message that nobody answered; the message itself is in the working set."""
+_ENDS: Final = " .,;:!?…。，；：！？"
+_QUOTED: Final = 4
+"""Letters that words have at least for one to say that they are a quote."""
 _ORDER: Final = {"critical": 0, "important": 1, "normal": 3}
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What stands. ``pending`` are calls and dialogues that wait, ``not_filed`` words that found no place yet.
+    """What stands. ``pending`` are calls and dialogues that wait, ``not_filed`` words that found no place yet: what an
+    agent could not file (``not_filed``), and messages that no agent answered (``not_answered``).
 
     ``next_steps`` are those that people named and that are open; ``next_step`` is the latest of them, or what follows
     from the rest. ``conflicts`` are the ids of decisions that stand against each other, a list for each conflict.
@@ -159,6 +166,29 @@ def not_filed(ledger: Mapping[str, Any]) -> list[Item]:
         if words in said.get(item["source"], "") and not any(words.casefold() in one for one in filed):
             found.setdefault((item["source"], words), item)
     return list(found.values())
+
+
+def unanswered(ledger: Mapping[str, Any], messages: Iterable[str]) -> list[Item]:
+    """Of these messages what stands in no entry of the ledger: shortened, with status ``not_answered``."""
+    said = {message["id"]: one_line(message["text"]) for message in ledger.get("messages", [])}
+    filed = sorted({one_line(text).casefold() for text in _filed_words(ledger)} - {""}, key=len, reverse=True)
+    found = [(key, said[key]) for key in messages if key in said]
+    return [
+        {"id": key, "text": shorten(words, MOST_UNANSWERED), "status": NOT_ANSWERED, "source": key}
+        for key, words in found
+        if _is_left(words.casefold(), filed)
+    ]
+
+
+def _is_left(words: str, filed: Iterable[str]) -> bool:
+    """Whether there is more to read in words than what was filed of them."""
+    rest, bare = words, words.strip(_ENDS)
+    for one in filed:
+        if bare in one and len(bare) >= _QUOTED:
+            return False
+        if len(one) >= _QUOTED:
+            rest = rest.replace(one, " ")
+    return rest == words or any(char.isalnum() for char in rest)
 
 
 def _unfiled(messages: Iterable[Item]) -> Iterable[Item]:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from server.domain.facts import Item
-from server.domain.quoting import one_line
+from server.domain.quoting import LONG, one_line, shorten
 
 BEGUN: Final = frozenset("approved running started executing in_progress".split())
 HELD: Final = frozenset("proposed held pending waiting input_required".split())
@@ -57,4 +57,4 @@ def fields_of(slot: Mapping[str, Any]) -> list[str]:
     """What a dialogue has gathered so far, as ``name: value``."""
     fields = slot.get("fields") or {}
     plain = {name: value for name, value in fields.items() if isinstance(value, str | int | float) and value != ""}
-    return [f"{name}: {value}" for name, value in list(plain.items())[:_MOST]]
+    return [shorten(f"{name}: {value}", LONG) for name, value in list(plain.items())[:_MOST]]

@@ -1,25 +1,29 @@
-"""The resumption as one paragraph, sentence by sentence. Owns what is told in full and what is only counted.
+"""The resumption as one paragraph, sentence by sentence. Owns what is told, how much of it, and what is only counted.
 
 Must never count what is critical or important, open, in conflict, waiting or not filed: that is told whatever it takes.
-Of the rest (normal constraints, decisions that stand, answered questions, finished results, changes of these) the
-latest are told up to a budget for each kind, and the others as "and 12 more decisions".
+All the rest is told too (normal constraints, decisions that stand, answered questions, finished results) up to so many
+items in all; of more the latest of each kind, and the others as "and 12 more decisions". What is long is shortened, so
+that it pushes nothing out, but never a constraint that is not normal.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from server.domain.facts import Facts, Item, is_finished, severity, standing_answers
+from server.domain.facts import NOT_ANSWERED, Facts, Item, is_finished, severity, standing_answers
 from server.domain.language import Language
-from server.domain.quoting import one_line
+from server.domain.quoting import LABEL, LONG, one_line, shorten
 from server.domain.telling_en import English
 from server.domain.telling_zh import Chinese
 
-MOST: Final = 12
-"""Items of one kind that are told before the others are counted."""
-LETTERS: Final = 1_500
-"""Characters of one kind's items before the others are counted; the latest is told however long it is."""
+MOST: Final = 60
+"""Items of no severity that are told before others are counted."""
+FEWEST: Final = 12
+"""Items of a kind that are told however many there are of the others; changes, and messages nobody answered."""
+LETTERS: Final = 8_000
+"""Characters of all items of no severity before each is shortened further."""
+_SHORTER: Final = (LONG, 150, 100)
 
 
 class Share(NamedTuple):
@@ -48,7 +52,10 @@ class Shares(NamedTuple):
     outputs: Share
     calls: list[Item]
     dialogues: list[Item]
+    steps: list[Item]
     changes: Share
+    not_filed: list[Item]
+    unanswered: Share
 
 
 Words: TypeAlias = type[English] | type[Chinese]
@@ -84,66 +91,140 @@ def _sentences(facts: Facts, words: Words, since: Since | None) -> Iterator[str]
     if told.dialogues:
         yield words.dialogues(told.dialogues)
     if facts.next_steps:
-        yield words.next_steps(facts.next_steps)
-    elif facts.next_step is not None:
-        yield words.follows(facts.next_step)
+        yield words.next_steps(told.steps)
+    elif told.steps:
+        yield words.follows(told.steps[0])
     if since is not None and not facts.changes:
         yield words.unchanged(since.now - since.looked)
     elif since is not None:
         yield words.changes(*told.changes, *since)
-    if facts.not_filed:
-        yield words.not_filed(facts.not_filed)
+    if told.not_filed:
+        yield words.not_filed(told.not_filed)
+    if any(told.unanswered):
+        yield words.unanswered(*told.unanswered)
 
 
 def share_out(facts: Facts) -> Shares:
-    """Decide what is told in full."""
+    """Decide what is told, and how much of each."""
     by_id = {item["id"]: item for item in facts.decisions}
-    questions = facts.questions
+    decisions, constraints, answered, outputs = _plain(facts)
+    steps = facts.next_steps or ([facts.next_step] if facts.next_step is not None else [])
     return Shares(
-        constraints=fit(facts.constraints, lambda item: severity(item) != "normal"),
-        decisions=fit([item for item in facts.decisions if item["status"] == "current"]),
-        conflicts=[[by_id[key] for key in keys] for keys in facts.conflicts],
-        open=[item for item in questions if item["status"] == "open"],
-        disputed=[item for item in questions if item["status"] == "conflicting"],
-        answered=fit([item for item in questions if item["status"] == "answered"]),
-        outputs=fit(facts.outputs, lambda item: not is_finished(item)),
-        calls=[item for item in facts.pending if item["kind"] == "call"],
-        dialogues=[item for item in facts.pending if item["kind"] == "dialogue"],
-        changes=fit(facts.changes, _is_grave),
+        constraints=constraints._replace(told=[*filter(_is_graver, facts.constraints), *constraints.told]),
+        decisions=decisions,
+        conflicts=[_apart([by_id[key] for key in keys]) for keys in facts.conflicts],
+        open=_cut_all(item for item in facts.questions if item["status"] == "open"),
+        disputed=[_dispute(item) for item in facts.questions if item["status"] == "conflicting"],
+        answered=answered,
+        outputs=outputs._replace(told=_in_order(facts.outputs, outputs.told)),
+        calls=_cut_all(item for item in facts.pending if item["kind"] == "call"),
+        dialogues=_cut_all(item for item in facts.pending if item["kind"] == "dialogue"),
+        steps=_cut_all(steps),
+        changes=_changes(facts.changes),
+        not_filed=_cut_all(item for item in facts.not_filed if item["status"] != NOT_ANSWERED),
+        unanswered=_latest([item for item in facts.not_filed if item["status"] == NOT_ANSWERED], FEWEST),
     )
 
 
-def fit(items: Sequence[Item], must: Callable[[Item], bool] = lambda item: False) -> Share:
-    """Those that must be told, and of the others the latest within the budget."""
-    told: set[int] = set()
-    room, letters = MOST, LETTERS
-    for at in range(len(items) - 1, -1, -1):
-        if must(items[at]):
-            told.add(at)
-            continue
-        long = len(items[at]["text"])
-        if room == MOST or (room > 0 and long <= letters):
-            told.add(at)
-            room -= 1
-            letters -= long
-        else:
-            room = 0  # nothing older, so that "more" are all from before
-    return Share([item for at, item in enumerate(items) if at in told], len(items) - len(told))
+def _kinds(facts: Facts) -> list[list[Item]]:
+    """What may be counted, by kind: decisions, constraints, answered questions, results."""
+    return [
+        [item for item in facts.decisions if item["status"] == "current"],
+        [item for item in facts.constraints if not _is_graver(item)],
+        [item for item in facts.questions if item["status"] == "answered"],
+        [item for item in facts.outputs if is_finished(item)],
+    ]
+
+
+def _plain(facts: Facts) -> list[Share]:
+    kinds = _kinds(facts)
+    shares = [_latest(kind, room) for kind, room in zip(kinds, allot([len(kind) for kind in kinds]), strict=True)]
+    sizes = [len(item["text"]) for share in shares for item in share.told]
+    most = next((most for most in _SHORTER if sum(min(most, size) for size in sizes) <= LETTERS), _SHORTER[-1])
+    return [share._replace(told=[_cut(item, most) for item in share.told]) for share in shares]
+
+
+def allot(sizes: Sequence[int]) -> list[int]:
+    """How many of each kind are told, with ``MOST`` of them in all, the first kinds first and none below its floor."""
+    given = [min(size, FEWEST) for size in sizes]
+    for at, size in enumerate(sizes):
+        given[at] += min(size - given[at], MOST - sum(given))
+    return given
+
+
+def _latest(items: Sequence[Item], room: int) -> Share:
+    more = max(0, len(items) - room)
+    return Share(list(items[more:]), more)
+
+
+def _in_order(items: Sequence[Item], plain: Sequence[Item]) -> list[Item]:
+    """The unfinished results among those finished ones that are told."""
+    told = {item["id"]: item for item in plain}
+    return [told.get(item["id"]) or _cut(item) for item in items if item["id"] in told or not is_finished(item)]
+
+
+def _changes(changes: Sequence[Item]) -> Share:
+    """Those that must be told, and of the others the latest."""
+    plain = [at for at, change in enumerate(changes) if not _is_grave(change)]
+    counted = set(plain[: max(0, len(plain) - FEWEST)])
+    kept = [change for at, change in enumerate(changes) if at not in counted]
+    return Share([change if _is_graver(change) else _cut(change) for change in kept], len(counted))
+
+
+def _is_graver(item: Item) -> bool:
+    return severity(item) != "normal"
 
 
 def _is_grave(change: Item) -> bool:
     """What may not be counted among others; messages are never told but by their number."""
-    return change["kind"] in ("question", "message") or severity(change) != "normal"
+    return change["kind"] in ("question", "message") or _is_graver(change)
+
+
+def _cut(item: Item, most: int = LONG) -> Item:
+    """The item with no more of its words than are told."""
+    limits = {"text": most, "title": most, "next": most, "topic": LABEL, "status": LABEL}
+    cut = {key: shorten(item[key], limit) for key, limit in limits.items() if isinstance(item.get(key), str)}
+    answers = [{**answer, "text": shorten(answer["text"], most)} for answer in item.get("answers") or ()]
+    return {**item, **cut, "answers": answers} if answers else {**item, **cut}
+
+
+def _cut_all(items: Iterable[Item]) -> list[Item]:
+    return [_cut(item) for item in items]
+
+
+def _apart(sides: Sequence[Item]) -> list[Item]:
+    """The sides of a conflict, shortened if they can be told apart then."""
+    cut = _cut_all(sides)
+    return cut if len({side["text"] for side in cut}) == len(sides) else list(sides)
+
+
+def _dispute(question: Item) -> Item:
+    return {**_cut(question), "answers": _apart(standing_answers(question))}
 
 
 def missing(text: str, facts: Facts, language: Language) -> list[str]:
     """The ids of the facts that must be told and whose quoted words are not in the paragraph."""
     words, told = WORDS[language], share_out(facts)
     owed: list[Mapping[str, Any]] = [{"id": "goal", "text": facts.goal}] if facts.goal else []
+    owed += [item for item in facts.constraints if _is_graver(item)]
     owed += [*told.constraints.told, *told.decisions.told, *(side for sides in told.conflicts for side in sides)]
     owed += [*told.open, *told.disputed, *told.answered.told, *told.outputs.told, *told.calls, *told.dialogues]
     owed += [answer for question in (*told.disputed, *told.answered.told) for answer in standing_answers(question)]
-    owed += facts.next_steps or ([facts.next_step] if facts.next_step is not None else [])
+    owed += told.steps
     owed += [change for change in told.changes.told if change["kind"] != "message" and one_line(change["text"])]
-    owed += facts.not_filed
-    return [item["id"] for item in owed if words.quote(item["text"]) not in text]
+    owed += [*told.not_filed, *told.unanswered.told]
+    lost = (item["id"] for item in owed if words.quote(item["text"]) not in text)
+    return list(dict.fromkeys([*_dropped(facts, told), *lost]))
+
+
+def _dropped(facts: Facts, told: Shares) -> list[str]:
+    """What is only counted, and may not be."""
+    shares = (told.decisions, told.constraints, told.answered, told.outputs)
+    named = {item["id"] for share in shares for item in share.told}
+    named |= {item["id"] for items in (*told.conflicts, told.open, told.disputed) for item in items}
+    every = [
+        item["id"] for items in (facts.constraints, facts.decisions, facts.questions, facts.outputs) for item in items
+    ]
+    plain = {item["id"] for kind in _kinds(facts) for item in kind}
+    full = len(plain & named) >= MOST
+    return [key for key in every if key not in named and not (full and key in plain)]

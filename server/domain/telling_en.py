@@ -8,7 +8,7 @@ from typing import Any, Final
 from server.domain import quoting
 from server.domain.facts import Item, severity, standing_answers
 from server.domain.grouping import Deeds, by_whom, fields_of, is_begun
-from server.domain.quoting import one_line, stop
+from server.domain.quoting import LABEL, one_line, shorten, stop
 
 _PAIRS: Final = ("“”", "«»", "「」")
 _STATES: Final = frozenset("draft done final finished accepted delivered succeeded cancelled failed running".split())
@@ -157,12 +157,18 @@ class English:
         """What was said and found no place in the ledger."""
         return stop(f"Said, but not filed: {listed(quote(item['text']) for item in told)}", ".")
 
+    @staticmethod
+    def unanswered(told: Sequence[Item], more: int) -> str:
+        """What was said and no agent answered."""
+        parts = [quote(item["text"]) for item in told]
+        return stop(f"Not answered: {listed([*parts, *([count(more, 'earlier message')] if more else [])])}", ".")
+
 
 def _constraint(item: Item) -> str:
     grave = severity(item)
     if grave == "normal":
         return quote(item["text"])
-    told = grave if grave in ("critical", "important") else f"severity {quote(item['severity'])}"
+    told = grave if grave in ("critical", "important") else f"severity {quote(shorten(item['severity'], LABEL))}"
     return f"{quote(item['text'])} ({told})"
 
 

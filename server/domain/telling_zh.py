@@ -8,7 +8,7 @@ from typing import Any, Final
 from server.domain import quoting
 from server.domain.facts import Item, severity, standing_answers
 from server.domain.grouping import Deeds, by_whom, fields_of, is_begun
-from server.domain.quoting import one_line, stop
+from server.domain.quoting import LABEL, one_line, shorten, stop
 
 _PAIRS: Final = ("“”", "「」", "«»")
 _GRAVE: Final = {"critical": "关键", "important": "重要"}
@@ -152,12 +152,17 @@ class Chinese:
         """What was said and found no place in the ledger."""
         return stop(f"说过但未归档：{listed(quote(item['text']) for item in told)}", "。")
 
+    @staticmethod
+    def unanswered(told: Sequence[Item], more: int) -> str:
+        """What was said and no agent answered."""
+        return stop(f"未得到答复：{_among([quote(item['text']) for item in told], more, '条更早的消息')}", "。")
+
 
 def _constraint(item: Item) -> str:
     grave = severity(item)
     if grave == "normal":
         return quote(item["text"])
-    told = _GRAVE.get(grave) or f"严重程度{quote(item['severity'])}"
+    told = _GRAVE.get(grave) or f"严重程度{quote(shorten(item['severity'], LABEL))}"
     return f"{quote(item['text'])}（{told}）"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,11 +12,11 @@ from kit.told_tasks import unquoted
 
 from crdt_docs.standing import answer_standing, decision_standings
 from server.domain import quoting, telling
-from server.domain.facts import Item, gather
+from server.domain.facts import Item, gather, unanswered
 from server.domain.language import LANGUAGES, Language
 from server.domain.quoting import one_line
-from server.domain.resumption import Resumption, resume
-from server.domain.telling import LETTERS, MOST, Since
+from server.domain.resumption import Resumption, resume, word
+from server.domain.telling import FEWEST, LETTERS, MOST, Since
 
 PAIRS = {"en": ("“”", "«»", "「」"), "zh": ("“”", "「」", "«»")}
 HOSTILE = (
@@ -225,16 +226,95 @@ def test_two_hundred_items_stay_complete_and_readable() -> None:
     assert all(f"“Rule {n}” ({grave})" in text for n in range(60) if (grave := constraints[n]["severity"]) != "normal")
     assert text.index("(important)") > text.rindex("(critical)")
     assert all(f"“Question {n}?”" in text for n in range(20))
-    assert "“Choice 119” and 108 more decisions." in text and f"“Choice {119 - MOST + 1}”" in text
-    assert "“Choice 107”" not in text and " and 8 more constraints." in text
+    kept = MOST - FEWEST
+    assert f"“Choice 119” and {120 - kept} more decisions." in text and f"“Choice {120 - kept}”" in text
+    assert f"“Choice {119 - kept}”" not in text and " and 8 more constraints." in text
 
 
-def test_the_latest_is_told_however_long_it_is() -> None:
-    texts = ("short", "long " * LETTERS)
-    decisions: list[Item] = [{"id": key, "text": key * 9, "status": "current", "supersedes": []} for key in ("d", "e")]
-    for decision, text in zip(decisions, texts, strict=True):
-        decision["text"] = text
-    assert resume("x", {"decisions": decisions}).text.endswith("long” and 1 more decision.")
+def decided(*texts: str) -> list[Item]:
+    return [{"id": f"d{n}", "text": text, "status": "current", "supersedes": []} for n, text in enumerate(texts)]
+
+
+def test_what_is_long_is_shortened_and_pushes_nothing_out() -> None:
+    long = ["long " * 600 + str(n) for n in range(3)]
+    ledger: dict[str, Any] = {
+        "decisions": decided("Go", *long, "Stay"),
+        "constraints": [{"id": "c", "text": long[0], "status": "active", "severity": "critical"}],
+        "questions": [{"id": "q", "text": long[1], "status": "open", "answers": []}],
+    }
+    resumption = resume("x", ledger)
+    assert resumption.checked and resumption.facts.decisions[1]["text"] == long[0]
+    _, words = unquoted(resumption.text)
+    cut = ("long " * 600)[:299].rstrip() + "…"
+    assert words[1:] == [long[0], "Go", cut, cut, cut, "Stay", cut, cut]
+    assert "more decision" not in resumption.text
+
+
+def test_every_item_is_named_up_to_sixty_and_of_many_long_ones_a_beginning() -> None:
+    for size in (20, 2_000):
+        ledger: dict[str, Any] = {
+            "decisions": decided(*(f"Choice {n} {'x' * size}" for n in range(30))),
+            "constraints": [
+                {"id": f"c{n}", "text": f"Rule {n} {'y' * size}", "status": "active", "severity": "normal"}
+                for n in range(20)
+            ],
+            "outputs": [{"id": f"o{n}", "text": f"Paper {n}", "status": "final"} for n in range(10)],
+        }
+        text = resume("x", ledger).text
+        names = [f"“Choice {n} " for n in range(30)] + [f"“Rule {n} " for n in range(20)]
+        assert all(name in text for name in [*names, *(f"“Paper {n}” (final)" for n in range(10))])
+        assert " more " not in text and len(text) < LETTERS
+    ledger["outputs"].append({"id": "o10", "text": "Paper 10", "status": "final"})
+    assert " and 1 more constraint." in resume("x", ledger).text
+
+
+def test_sides_of_a_conflict_that_differ_late_are_told_whole() -> None:
+    sides = [
+        {**one, "status": "conflicting", "supersedes": ["d"]}
+        for one in decided("same " * 100 + "yes", "same " * 100 + "no")
+    ]
+    text = resume("x", {"decisions": [{"id": "d", "text": "", "status": "superseded"}, *sides]}).text
+    assert "same yes” against “" in text and "same no”" in text
+
+
+def test_what_is_only_counted_against_the_promise_is_no_checked_paragraph(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telling, "allot", lambda sizes: [0 for _ in sizes])
+    assert not resume("x", {"decisions": decided("Go")}).checked
+
+
+SCOTLAND = "🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f"
+SEEN = ("👩\u200d👩\u200d👧 👩🏽\u200d🚀 🏳\ufe0f\u200d🌈", "می\u200cخواهم क्\u200dष", SCOTLAND)
+UNSEEN = {
+    "red\x1b[31m": "red[31m", "a\u200bb\u2060c\ufeffd\xade": "abcde", "\u202eevil\u2066": "evil", "a\x00b\x85c": "ab c",
+    "a\u200db\u200cc": "abc", "tag\U000e0041\U000e007f": "tag", "\u200d\u3164": "", "\ud800x": "x", SCOTLAND[:3]: "🏴",
+}  # fmt: skip
+
+
+def test_what_has_no_shape_is_not_told_but_where_a_letter_or_a_picture_needs_it() -> None:
+    for said, seen in [*UNSEEN.items(), *zip(SEEN, SEEN, strict=True)]:
+        assert one_line(said) == seen, ascii(said)
+        resumption = resume(said or "x", {"decisions": decided(said)})
+        assert resumption.checked
+        assert (f"Decided: “{seen}”" in resumption.text) if seen else ("Decided" not in resumption.text)
+    assert not [item for item in resume("x", {"decisions": decided(*UNSEEN)}).text if item in "\x1b\u200b\u202e\ufeff"]
+
+
+def test_what_no_agent_answered_is_quoted_unless_the_ledger_quotes_it() -> None:
+    texts = ("We use Postgres. ", "We use Postgres. And pay early.", "word " * 90, "👍", "ok", "Pay early!")
+    messages = [{"id": f"m{n}", "text": text, "status": "sent", "refs": None} for n, text in enumerate(texts)]
+    ledger: dict[str, Any] = {"messages": messages, "decisions": decided("we use postgres", "o", "Always pay early")}
+    found = unanswered(ledger, ["m0", "m1", "m2", "m3", "m4", "m5", "gone"])
+    cut = ("word " * 90)[:199].rstrip() + "…"
+    assert [one["text"] for one in found] == ["We use Postgres. And pay early.", cut, "👍", "ok"]
+    assert {(one["status"], one["source"] == one["id"]) for one in found} == {("not_answered", True)}
+    facts = replace(gather({}), not_filed=found)
+    assert word("x", facts, "en").text.endswith(
+        f"Not answered: “We use Postgres. And pay early.”, “{cut}”, “👍” and “ok”."
+    )
+    zh = word("x", facts, "zh")
+    assert zh.checked and "未得到答复：“We use Postgres. And pay early.”、" in zh.text
+    many = replace(facts, not_filed=[{**found[0], "id": f"m{n}", "text": f"word {n}"} for n in range(FEWEST + 3)])
+    assert word("x", many, "en").text.endswith(f"“word {FEWEST + 2}” and 3 earlier messages.")
 
 
 def test_conflicts_are_told_apart_from_one_another() -> None:
