@@ -4,7 +4,7 @@
        ^                  │  │
        └── lost, failed,  │  └── stop ─────────> stopped      (a queued one too)
            released: the  │
-           next attempt ──┘── after the third ─> failed
+           next attempt ──┘── too often ───────> failed       (FAILURES that an agent reports, LOSSES of it)
     queued for a day ──────────────────────────> expired
 
 Each function answers the turn as it is afterwards, or a ``Refusal``. Must never read a clock, or look at a document.
@@ -33,10 +33,14 @@ AWAY: Final = 2.0
 """Seconds that a host's stream of offers may be gone before its turns are given to others."""
 HEAD_START: Final = 3.0
 """Seconds by which a user's own agent hears of a turn before the built-in one does."""
-ATTEMPTS: Final = 3
+FAILURES: Final = 3
+"""Attempts that an agent may say have failed."""
+LOSSES: Final = 10
+"""Attempts that may be lost with their host or this server: more, and it may well be the turn that kills them."""
+LONGEST_PAUSE: Final = 30.0
 QUEUE_LIFE: Final = 86400.0
-MOST_MESSAGES: Final = 500
-"""Messages that one turn takes; of more at once (somebody's import), the last ones are what was just said."""
+MOST_MESSAGES: Final = 25
+"""Messages that one turn takes; of more (somebody was offline for long), the others wait in further turns."""
 MAX_WHY: Final = 300
 AHEAD: Final = 300_000
 """Milliseconds by which an answer's id may be ahead of the clock, to come after a message from a device that is."""
@@ -48,10 +52,11 @@ TOO_OLD: Final = "no agent took it within a day"
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """``user`` is who wrote the first of its messages, ``answer`` the message id to write the answer under.
+    """``user`` is who wrote its messages, all of them; ``answer`` the message id to write the answer under.
 
     ``attempt`` is the number of the attempt that runs, or that its next lease begins. ``host`` is the bearer that
-    leased it last and ``grant`` what it was given; both stay known afterwards. Times are Unix seconds.
+    leased it last and ``grant`` what it was given; both stay known afterwards. ``failures`` and ``losses`` are how
+    earlier attempts ended. It is not offered before ``due_at``. Times are Unix seconds.
     """
 
     id: TurnId
@@ -69,6 +74,9 @@ class Turn:
     why: str | None = None
     started_at: float | None = None
     ended_at: float | None = None
+    failures: int = 0
+    losses: int = 0
+    due_at: float = 0.0
     user_name: str = ""
     messages: tuple[MessageId, ...] = ()
 
@@ -132,21 +140,28 @@ class Renewed:
     messages: tuple[MessageId, ...]
 
 
-def queue(turn: TurnId, task: TaskId, said: Sequence[Said], now: float) -> Turn:
-    """A new turn about what was said."""
-    messages = tuple(one.message for one in said)
-    return Turn(turn, task, said[0].user, answer_after(messages, now), "queued", 1, now, now, messages=messages)
+def queue(turn: TurnId, task: TaskId, user: UserId, messages: Sequence[MessageId], now: float) -> Turn:
+    """A new turn about what the user said."""
+    answer = answer_after(messages, now)
+    return Turn(turn, task, user, answer, "queued", 1, now, now, messages=tuple(messages))
 
 
-def add(turn: Turn, said: Sequence[Said], now: float) -> Turn:
-    """The queued turn with more to answer. Its answer comes after them, unless an attempt has begun it already."""
-    messages = (*turn.messages, *(one.message for one in said))
-    answer = turn.answer if turn.started_at is not None else answer_after(messages, now)
-    return replace(turn, messages=messages, answer=answer, queued_at=now)
+def room_in(turn: Turn | None) -> int:
+    """How many messages may be added to a queued turn; none once an attempt has begun its answer."""
+    waits = turn is not None and turn.status == "queued" and turn.started_at is None
+    return max(0, MOST_MESSAGES - len(turn.messages)) if turn is not None and waits else 0
+
+
+def add(turn: Turn, messages: Sequence[MessageId], now: float) -> Turn:
+    """The queued turn with more to answer, for which there is room. Its answer comes after them."""
+    messages = (*turn.messages, *messages)
+    return replace(turn, messages=messages, answer=answer_after((*messages, turn.answer), now), queued_at=now)
 
 
 def lease(turn: Turn, host: Host, now: float) -> Turn | Refusal:
     """The turn, leased to the host."""
+    if turn.status == "running" and turn.host == host.id:  # it did not hear that it has it
+        return replace(turn, lease_until=now + LEASE_LIFE)
     if turn.status != "queued":
         return Refusal("Somebody has it." if turn.status == "running" else f"This turn is {turn.status}.")
     return replace(
@@ -177,14 +192,27 @@ def end(turn: Turn, host: Host, outcome: Outcome, why: str | None, now: float) -
         return Refusal("The lease was lost.")
     if outcome == "done":
         return replace(turn, status="done", lease_until=None, why=why, ended_at=now)
-    return lose(turn, why or ("the agent gave it back" if outcome == "released" else "the agent failed"), now)
+    if outcome == "released":
+        return _try_again(turn, why or "the agent gave it back", now)
+    failed = replace(turn, failures=turn.failures + 1)
+    why = why or "the agent failed"
+    if failed.failures >= FAILURES:
+        return fail(failed, why, now)
+    return replace(_try_again(failed, why, now), due_at=now, queued_at=now)
 
 
 def lose(turn: Turn, why: str, now: float) -> Turn:
-    """A running turn after its attempt came to nothing: queued for the next one, or failed for good."""
-    if turn.attempt >= ATTEMPTS:
-        return replace(turn, status="failed", lease_until=None, why=why, ended_at=now)
-    return replace(turn, status="queued", attempt=turn.attempt + 1, lease_until=None, why=why, queued_at=now)
+    """A running turn after it was lost with its host: queued for the next attempt, or failed for good."""
+    lost = replace(turn, losses=turn.losses + 1)
+    if lost.losses >= LOSSES:
+        return fail(lost, why, now)
+    return replace(_try_again(lost, why, now), queued_at=now)
+
+
+def _try_again(turn: Turn, why: str, now: float) -> Turn:
+    """Queued for the next attempt, after a pause that grows with them."""
+    pause = 0.0 if turn.attempt == 1 else min(LONGEST_PAUSE, 2.0 ** min(turn.attempt - 2, 10))
+    return replace(turn, status="queued", attempt=turn.attempt + 1, lease_until=None, why=why, due_at=now + pause)
 
 
 def stop(turn: Turn, now: float) -> Turn:
@@ -214,12 +242,6 @@ def answer_after(messages: Iterable[str], now: float) -> MessageId:
     times = [int(message.replace("-", "")[:12], 16) for message in messages if is_id(message) and message[14] == "7"]
     later = max((time + 1 for time in times if time < at + AHEAD), default=at)
     return MessageId(new_ordered_id(max(at, later)))
-
-
-def covered_by(turn: Turn, covered: Iterable[MessageId]) -> tuple[MessageId, ...]:
-    """What of a queued turn another one has answered already."""
-    known = set(covered)
-    return tuple(message for message in turn.messages if message in known)
 
 
 def clean_why(why: str | None) -> str | None:

@@ -113,6 +113,7 @@ class Revocation:
         """Take a member off the task. Raises Conflict for its last owner."""
         if not await self._of.tasks.remove_member(task, user):
             raise NotFound
+        await self._of.tokens.revoke_grants(task, user, self._clock.now())
         self._authority.forget(task, user)
         await self._live.revoke(
             lambda who, name: who.user == user and name.task == task, _REVOKED, "you are not on this task any more"
@@ -120,12 +121,23 @@ class Revocation:
         await self._note("member.removed", by, user, task=task)
 
     async def role(self, by: Principal, task: TaskId, user: UserId, role: Role) -> Member:
-        """Give a member another role, at once also on live connections. Raises Conflict for the last owner."""
+        """Give a member another role, at once also on live connections; who may not write has no agent that does.
+
+        Raises Conflict for the last owner.
+        """
         changed = await self._of.tasks.set_role(task, user, role)
         if changed is None:
             raise NotFound
+        if role < Role.EDITOR:
+            await self._of.tokens.revoke_grants(task, user, self._clock.now())
         self._authority.forget(task, user)
         await self._live.change_role(task, user, role)
+        if role < Role.EDITOR:
+            await self._live.revoke(
+                lambda who, name: who.kind == "agent" and who.user == user and name.task == task,
+                _REVOKED,
+                "who asked may not write here any more",
+            )
         await self._note("member.changed", by, user, task=task)
         return changed
 

@@ -26,7 +26,7 @@ from server.store.audit import Audit
 from server.store.tasks import Tasks
 
 Handler = Callable[[Call, Any], Awaitable[Answer | Response | None]]
-MOST_COVERED: Final = 2 * states.MOST_MESSAGES
+MOST_COVERED: Final = 1000
 
 
 class Told(Protocol):
@@ -82,7 +82,13 @@ class Desk(Protocol):
         ...
 
     async def end(
-        self, principal: Principal, turn: TurnId, outcome: Outcome, covered: Iterable[MessageId], why: str | None
+        self,
+        principal: Principal,
+        turn: TurnId,
+        outcome: Outcome,
+        covered: Iterable[MessageId],
+        why: str | None,
+        answer: MessageId | None = None,
     ) -> None:
         """Take the turn back."""
         ...
@@ -108,15 +114,15 @@ class Named(Answer):
 
 
 class TurnAnswer(Answer):
-    """One answer of an agent. ``messages`` are what it answers, ``answer`` is the message that it writes.
+    """One answer of an agent. ``messages`` are what it answers, ``answer`` the message that it writes, once it began.
 
-    ``user`` is who said the first of them; ``attempt`` counts from 1; ``why`` says in a sentence what went wrong.
+    ``user`` is who said them; ``attempt`` counts from 1; ``why`` says in a sentence what went wrong.
     """
 
     id: str
     status: states.Status
     messages: list[str]
-    answer: str
+    answer: str | None
     user: Named
     attempt: int
     why: str | None
@@ -172,12 +178,14 @@ MessageKey = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 class TurnEnd(Input):
     """How it came out. ``covered`` are the messages that were answered, also of those said meanwhile.
 
-    ``released`` gives the turn back for another attempt, and ``failed`` does too, up to three attempts in all.
+    ``released`` gives the turn back for another attempt, and ``failed`` does too, up to three times in all. ``answer``
+    is under which message id the answer stands, if the lease's was taken by somebody else.
     """
 
     outcome: Outcome
     covered: Annotated[list[MessageKey], Field(max_length=MOST_COVERED)] = []
     why: Annotated[str, StringConstraints(max_length=2000)] | None = None
+    answer: MessageKey | None = None
 
 
 class NameProposed(Input):
@@ -211,7 +219,8 @@ def routes(
 
     async def end(call: Call, how: TurnEnd) -> None:
         covered = [MessageId(message) for message in how.covered]
-        await desk.end(call.principal, TurnId(call.ids["id"]), how.outcome, covered, how.why)
+        answer = MessageId(how.answer) if how.answer is not None else None
+        await desk.end(call.principal, TurnId(call.ids["id"]), how.outcome, covered, how.why, answer)
 
     async def list_(call: Call, _: Nothing) -> TurnList:
         task = TaskId(call.ids["id"])
@@ -362,7 +371,7 @@ def _turn(turn: Turn) -> TurnAnswer:
         id=turn.id,
         status=turn.status,
         messages=list(turn.messages),
-        answer=turn.answer,
+        answer=turn.answer if turn.started_at is not None else None,  # else somebody could write there first
         user=Named(id=turn.user, name=turn.user_name),
         attempt=turn.attempt,
         why=turn.why,

@@ -93,6 +93,15 @@ class Tokens:
         """The grants that were given by a host's bearer."""
         return [TokenId(row[0]) for row in await self._database.all(_GIVEN, host)]
 
+    async def revoke_grants(self, task: TaskId, user: UserId, at: float) -> None:
+        """End what agents were given for the user on the task."""
+        await self._database.write(
+            "UPDATE tokens SET revoked_at = ? WHERE kind = 'grant' AND task = ? AND user = ? AND revoked_at IS NULL",
+            at,
+            task,
+            user,
+        )
+
     async def revoke(self, user: UserId, token: TokenId, at: float) -> Token | None:
         """End the user's bearer now, and what it asked for: tickets, an agent's grants. Again is the same as once."""
         async with self._database.transaction() as tx:

@@ -1,13 +1,14 @@
 """Turns and the grants that agents get for them. SQL decides (I6): what the document shows of a turn is display.
 
-Owns that a task has at most one running turn and one queued one, that a message belongs to one turn, and that a grant
-ends in the very transaction in which its attempt does. ``domain.turn`` says what may become of a turn; every method
-reads, asks it and writes within one transaction.
+Owns that a task has at most one running turn, that a turn is about one person's messages and a message in one turn, and
+that a grant ends in the very transaction in which its attempt does. ``domain.turn`` says what may become of a turn;
+every method reads, asks it and writes within one transaction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -21,7 +22,7 @@ from server.store.database import Database, Row, Transaction
 
 _TURN: Final = (
     "id, task, user, answer, status, attempt, created_at, queued_at, agent, host, given, lease_until, why,"
-    " started_at, ended_at"
+    " started_at, ended_at, failures, losses, due_at"
 )
 _READ: Final = f"{_TURN}, (SELECT name FROM users u WHERE u.id = turns.user)"
 
@@ -34,35 +35,21 @@ class Turns:
 
     # -- what people said
 
-    async def file(self, task: TaskId, said: Sequence[Said], seq: int, now: float) -> Turn | None:
-        """Put messages into the task's queued turn, or queue one; what is in a turn already is left where it is.
+    async def file(self, task: TaskId, said: Sequence[Said], seq: int, now: float) -> list[Turn]:
+        """Put messages into the queued turns of who said them, or queue more; what is in a turn already is left there.
 
-        ``seq`` is how far the document was searched for messages. The queued turn; None if none of them was news.
+        ``seq`` is how far the document was searched for messages. The turns that they are in now.
         """
+        filed: list[Turn] = []
         async with self._database.transaction() as tx:
             if not await tx.all(
                 "UPDATE tasks SET heard = max(coalesce(heard, 0), ?) WHERE id = ? RETURNING 1", seq, task
             ):
-                return None
-            news = [one for one in said if await _is_news(tx, task, one)][-states.MOST_MESSAGES :]
-            if not news:
-                return None
-            queued = await _read(tx, "task = ? AND status = 'queued'", task)
-            if queued is None:
-                turn = states.queue(TurnId(new_id()), task, news, now)
-                await _insert(tx, turn)
-            else:
-                turn = states.add(queued, news, now)
-                await _update(tx, turn)
-            for one in news:
-                await tx.all(
-                    "INSERT INTO turn_messages (turn, task, message, user) VALUES (?, ?, ?, ?)",
-                    turn.id,
-                    task,
-                    one.message,
-                    one.user,
-                )
-        return turn
+                return []
+            for user, messages in _by_user(said).items():
+                if news := await _news(tx, task, user, messages):
+                    filed += await _queue(tx, task, user, news, now)
+        return filed
 
     async def heard(self, marks: Mapping[TaskId, int]) -> None:
         """Note how far documents were searched for messages, and that there were none."""
@@ -81,7 +68,7 @@ class Turns:
         """The turn, whoever asks: it is the caller who checks that its task is theirs."""
         return await _read(self._database, "id = ?", turn)
 
-    async def of_task(self, task: TaskId, limit: int = 50) -> list[Turn]:
+    async def of_task(self, task: TaskId, limit: int = 200) -> list[Turn]:
         """The task's turns, the newest first."""
         rows = await self._database.all(
             f"SELECT {_READ} FROM turns WHERE task = ? ORDER BY created_at DESC, rowid DESC LIMIT ?", task, limit
@@ -92,11 +79,14 @@ class Turns:
         )
         return [_turn(row, [message for turn, message in said if turn == row[0]]) for row in rows]
 
-    async def queued(self) -> list[Turn]:
-        """The turns that can be leased now, the oldest first: those of tasks in which none is running."""
+    async def queued(self, now: float) -> list[Turn]:
+        """The turns that can be leased now, the oldest first: each person's first in a task where none is running."""
         rows = await self._database.all(
-            f"SELECT {_READ} FROM turns WHERE status = 'queued' AND NOT EXISTS"
-            " (SELECT 1 FROM turns r WHERE r.task = turns.task AND r.status = 'running') ORDER BY queued_at, rowid"
+            f"SELECT {_READ} FROM turns WHERE status = 'queued' AND due_at <= ? AND NOT EXISTS"
+            " (SELECT 1 FROM turns r WHERE r.task = turns.task AND r.status = 'running') AND NOT EXISTS"
+            " (SELECT 1 FROM turns e WHERE e.task = turns.task AND e.user = turns.user AND e.status = 'queued'"
+            " AND e.rowid < turns.rowid) ORDER BY rowid",
+            now,
         )
         return [_turn(row) for row in rows]
 
@@ -118,20 +108,22 @@ class Turns:
 
     # -- what hosts do
 
-    async def lease(self, turn: TurnId, host: Host, now: float) -> Leased:
+    async def lease(self, turn: TurnId, host: Host, now: float, *, again: bool = True) -> Leased:
         """Give the turn to the host, with a grant. Of all who try at once, one gets it.
 
-        Raises NotFound for what is not its business, Conflict if the turn is taken or over. If who asked may not
-        write any more, the turn has failed, and that is the Conflict.
+        ``again`` lets a host that has it already have it anew: it did not get our answer. Raises NotFound for what is
+        not its business, Conflict if the turn is taken or over. If who asked may not write any more, the turn has
+        failed, and that is the Conflict.
         """
         async with self._database.transaction() as tx:
             found = await _mine(tx, turn, host)
-            if await tx.one("SELECT 1 FROM turns WHERE task = ? AND status = 'running'", found.task):
-                raise Conflict("Another turn of this task is running.")
+            running = await tx.one("SELECT id FROM turns WHERE task = ? AND status = 'running'", found.task)
+            if running is not None and not (again and running[0] == found.id):
+                raise Conflict("A turn of this task is running.")
             leased = _done(states.lease(found, host, now))
             role = await _role(tx, leased)
             if role is None:
-                await _update(tx, states.fail(found, states.GONE, now))
+                await _leave(tx, states.fail(found, states.GONE, now), now)
             else:
                 given = await grants.give(tx, leased, host, min(role, Role.EDITOR), now)
                 leased = replace(leased, grant=given.id)
@@ -151,27 +143,35 @@ class Turns:
                 given = await grants.renew(tx, renewed.grant, min(role, Role.EDITOR), now)
             if given is None and renewed.status == "running":
                 renewed = states.fail(renewed, states.GONE, now)
-            queued = await _read(tx, "task = ? AND status = 'queued'", renewed.task)
+            room = states.MOST_MESSAGES - len(renewed.messages)
+            messages = (await _waiting(tx, renewed))[: max(0, room)] if given is not None else []
             await _update(tx, renewed)
             if given is None:
                 await grants.revoke(tx, renewed.grant, now)
-        messages = queued.messages if queued is not None and host.may_take(queued) else ()
-        return Renewed(renewed, given, messages)
+        return Renewed(renewed, given, tuple(messages))
 
     async def end(
-        self, turn: TurnId, host: Host, outcome: Outcome, covered: Iterable[MessageId], why: str | None, now: float
+        self,
+        turn: TurnId,
+        host: Host,
+        outcome: Outcome,
+        covered: Iterable[MessageId],
+        why: str | None,
+        now: float,
+        answer: MessageId | None = None,
     ) -> tuple[Turn, Turn]:
-        """Take the turn back from its host: the turn before and after. What it covered of the queued one is its own.
+        """Take the turn back from its host: the turn before and after. What it covered of the queued ones is its own.
 
-        Raises as ``lease`` does.
+        ``answer`` is where the answer was written in truth. Raises as ``lease`` does.
         """
         async with self._database.transaction() as tx:
             before = await _mine(tx, turn, host)
             after = _done(states.end(before, host, outcome, why, now))
             if before.status == "running":
-                after = await _leave(tx, after, now)
+                after = replace(after, answer=answer or after.answer)
+                await _leave(tx, after, now)
                 if after.status == "done":
-                    await _cover(tx, after, covered, host)
+                    await _cover(tx, after, covered)
         return before, after
 
     # -- what people and time do
@@ -192,34 +192,37 @@ class Turns:
     async def age(self, now: float) -> list[tuple[Turn, Turn]]:
         """Let time do its work on leases and queue: each turn that it changed, before and after."""
         late = "(status = 'running' AND lease_until < ?1) OR (status = 'queued' AND queued_at < ?2)"
-        return await self._change(late, (now, now - states.QUEUE_LIFE), now)
+        return await self._change(late, (now, now - states.QUEUE_LIFE), now, lambda turn: states.age(turn, now))
+
+    async def dismiss(self, now: float) -> list[tuple[Turn, Turn]]:
+        """End the turns of people who may not write to their task any more: each, before and after."""
+        which = (
+            "status IN ('queued', 'running') AND NOT EXISTS"
+            " (SELECT 1 FROM members m WHERE m.task = turns.task AND m.user = turns.user AND m.role >= ?)"
+        )
+        return await self._change(which, (Role.EDITOR,), now, lambda turn: states.fail(turn, states.GONE, now))
 
     async def abandon(self, hosts: Collection[TokenId], now: float) -> list[tuple[Turn, Turn]]:
         """Take back what these hosts have, who are gone."""
         if not hosts:
             return []
         marks = ", ".join("?" * len(hosts))
-        return await self._change(f"status = 'running' AND host IN ({marks})", tuple(hosts), now, states.LOST)
+        return await self._change(f"status = 'running' AND host IN ({marks})", tuple(hosts), now, _lost(now))
 
     async def abandon_strays(self, now: float) -> list[tuple[Turn, Turn]]:
         """Take back what hosts have whose bearer is not known: built-in agents of servers before this one."""
         strays = "status = 'running' AND NOT EXISTS (SELECT 1 FROM tokens k WHERE k.id = turns.host)"
-        return await self._change(strays, (), now, states.LOST)
+        return await self._change(strays, (), now, _lost(now))
 
     async def _change(
-        self, which: str, values: tuple[object, ...], now: float, lost: str | None = None
+        self, which: str, values: tuple[object, ...], now: float, become: Callable[[Turn], Turn]
     ) -> list[tuple[Turn, Turn]]:
         changed = []
         async with self._database.transaction() as tx:
-            for row in await tx.all(f"SELECT id FROM turns WHERE {which} ORDER BY rowid", *values):
-                before = await _read(tx, "id = ?", row[0])
-                if before is None:  # merged into one that came before it
-                    continue
-                after = states.lose(before, lost, now) if lost is not None else states.age(before, now)
-                if before.status == "running":
-                    after = await _leave(tx, after, now)
-                else:
-                    await _update(tx, after)
+            for row in await tx.all(f"SELECT {_READ} FROM turns WHERE {which} ORDER BY rowid", *values):
+                before = _turn(row)
+                after = become(before)
+                await (_leave(tx, after, now) if before.status == "running" else _update(tx, after))
                 changed.append((before, after))
         return changed
 
@@ -228,37 +231,99 @@ class Turns:
         await self._database.write("DELETE FROM tokens WHERE kind = 'grant' AND expires_at < ?", before)
 
 
-async def _leave(tx: Transaction, turn: Turn, now: float) -> Turn:
-    """Write a turn that does not run any more. Its grant rests after an answer, and is dead after anything else.
-
-    Back in the queue it takes in what was queued meanwhile, so that there is one queued turn.
-    """
+async def _leave(tx: Transaction, turn: Turn, now: float) -> None:
+    """Write a turn that does not run any more. Its grant rests after an answer, and is dead after anything else."""
     if turn.status == "done":
         await grants.rest(tx, turn.grant, now)
     else:
         await grants.revoke(tx, turn.grant, now)
-    if turn.status == "queued":
-        other = await _read(tx, "task = ? AND status = 'queued'", turn.task)
-        if other is not None:
-            await tx.all("UPDATE turn_messages SET turn = ? WHERE turn = ?", turn.id, other.id)
-            await tx.all("DELETE FROM turns WHERE id = ?", other.id)
-            turn = replace(turn, messages=(*turn.messages, *other.messages))
     await _update(tx, turn)
-    return turn
 
 
-async def _cover(tx: Transaction, turn: Turn, covered: Iterable[MessageId], host: Host) -> None:
-    """Take what the turn answered out of the queued one, which goes if nothing is left of it."""
-    queued = await _read(tx, "task = ? AND status = 'queued'", turn.task)
-    if queued is None or not host.may_take(queued):
+async def _waiting(tx: Transaction, turn: Turn) -> list[MessageId]:
+    """What else its person said and no attempt was begun about, as it was committed."""
+    rows = await tx.all(
+        "SELECT m.message FROM turn_messages m JOIN turns t ON t.id = m.turn"
+        " WHERE t.task = ? AND t.user = ? AND t.status = 'queued' AND t.started_at IS NULL ORDER BY m.id",
+        turn.task,
+        turn.user,
+    )
+    return [MessageId(row[0]) for row in rows]
+
+
+async def _cover(tx: Transaction, turn: Turn, covered: Iterable[MessageId]) -> None:
+    """Take what the turn answered out of its person's queued ones, of which those go that nothing is left of."""
+    answered = set(covered)
+    own = [message for message in await _waiting(tx, turn) if message in answered]
+    if not own:
         return
-    for message in states.covered_by(queued, covered):
-        await tx.all("UPDATE turn_messages SET turn = ? WHERE task = ? AND message = ?", turn.id, turn.task, message)
-    first = await tx.one("SELECT user FROM turn_messages WHERE turn = ? ORDER BY id LIMIT 1", queued.id)
-    if first is None:
-        await tx.all("DELETE FROM turns WHERE id = ?", queued.id)
-    else:
-        await _update(tx, replace(queued, user=UserId(first[0])))
+    await tx.all(
+        "UPDATE turn_messages SET turn = ? WHERE task = ? AND message IN (SELECT value FROM json_each(?))",
+        turn.id,
+        turn.task,
+        json.dumps(own),
+    )
+    await tx.all(
+        "DELETE FROM turns WHERE task = ? AND user = ? AND status = 'queued'"
+        " AND NOT EXISTS (SELECT 1 FROM turn_messages m WHERE m.turn = turns.id)",
+        turn.task,
+        turn.user,
+    )
+
+
+def _by_user(said: Sequence[Said]) -> dict[UserId, list[MessageId]]:
+    """What each of them said, in order and once."""
+    found: dict[UserId, dict[MessageId, None]] = {}
+    for one in said:
+        found.setdefault(one.user, {})[one.message] = None
+    return {user: list(messages) for user, messages in found.items()}
+
+
+async def _news(tx: Transaction, task: TaskId, user: UserId, messages: Sequence[MessageId]) -> list[MessageId]:
+    """Those that are in no turn yet; none of somebody who is not there any more."""
+    rows = await tx.all(
+        "SELECT value FROM json_each(?1) WHERE EXISTS (SELECT 1 FROM users WHERE id = ?2)"
+        " AND NOT EXISTS (SELECT 1 FROM turn_messages WHERE task = ?3 AND message = value) ORDER BY key",
+        json.dumps(messages),
+        user,
+        task,
+    )
+    return [MessageId(row[0]) for row in rows]
+
+
+async def _queue(tx: Transaction, task: TaskId, user: UserId, messages: Sequence[MessageId], now: float) -> list[Turn]:
+    """Fill up the last of the person's queued turns, and queue as many more as it takes."""
+    last = await _read(tx, "task = ? AND user = ? AND status = 'queued' ORDER BY rowid DESC LIMIT 1", task, user)
+    filed = []
+    if last is not None and (room := states.room_in(last)):
+        own, messages = messages[:room], messages[room:]
+        filed.append(last := states.add(last, own, now))
+        await _update(tx, last)
+        await _say(tx, last, own)
+    for start in range(0, len(messages), states.MOST_MESSAGES):
+        own = messages[start : start + states.MOST_MESSAGES]
+        before = () if last is None else (last.answer,)
+        last = replace(
+            states.queue(TurnId(new_id()), task, user, own, now), answer=states.answer_after((*own, *before), now)
+        )
+        filed.append(last)
+        await _insert(tx, last)
+        await _say(tx, last, own)
+    return filed
+
+
+async def _say(tx: Transaction, turn: Turn, messages: Sequence[MessageId]) -> None:
+    await tx.all(
+        "INSERT INTO turn_messages (turn, task, message, user) SELECT ?, ?, value, ? FROM json_each(?) ORDER BY key",
+        turn.id,
+        turn.task,
+        turn.user,
+        json.dumps(messages),
+    )
+
+
+def _lost(now: float) -> Callable[[Turn], Turn]:
+    return lambda turn: states.lose(turn, states.LOST, now)
 
 
 def _done(state: Turn | Refusal) -> Turn:
@@ -278,17 +343,6 @@ async def _role(tx: Transaction, turn: Turn) -> Role | None:
     """The role of who asked, if it lets an agent answer."""
     row = await tx.one("SELECT role FROM members WHERE task = ? AND user = ?", turn.task, turn.user)
     return Role(row[0]) if row is not None and row[0] >= Role.EDITOR else None
-
-
-async def _is_news(tx: Transaction, task: TaskId, said: Said) -> bool:
-    """Whether it is in no turn yet, and of somebody who is still there."""
-    row = await tx.one(
-        "SELECT 1 FROM users WHERE id = ? AND NOT EXISTS (SELECT 1 FROM turn_messages WHERE task = ? AND message = ?)",
-        said.user,
-        task,
-        said.message,
-    )
-    return row is not None
 
 
 async def _read(tx: Transaction | Database, which: str, *values: object) -> Turn | None:
@@ -326,6 +380,9 @@ def _values(turn: Turn) -> tuple[object, ...]:
         turn.why,
         turn.started_at,
         turn.ended_at,
+        turn.failures,
+        turn.losses,
+        turn.due_at,
     )
 
 
@@ -346,6 +403,9 @@ def _turn(row: Row, messages: Sequence[str] = ()) -> Turn:
         row[12],
         row[13],
         row[14],
-        row[15] or "",
+        row[15],
+        row[16],
+        row[17],
+        row[18] or "",
         tuple(MessageId(message) for message in messages),
     )

@@ -20,7 +20,7 @@ import anyio
 from crdt_docs.ids import DocName, MessageId, TaskId, TokenId, TurnId, UserId
 from server.domain.access import Principal, Role
 from server.domain.clock import Clock
-from server.domain.errors import ClewError, NotFound
+from server.domain.errors import ClewError, Conflict, NotFound
 from server.domain.turn import REST, Leased, Outcome, Renewed, Said, Turn, clean_why
 from server.rooms.hearing import KeySet
 from server.store.turns import Turns
@@ -72,6 +72,7 @@ class Desk:
         self._heard: dict[TaskId, int] = {}
         self._wake = asyncio.Event()
         self._wake.set()
+        offers.stirred = self._wake.set
         self._filing = anyio.Lock()
         self._group = asyncio.TaskGroup()
         self._work: asyncio.Task[None] | None = None
@@ -130,8 +131,15 @@ class Desk:
             yield listener
 
     async def lease(self, principal: Principal, turn: TurnId) -> Leased:
-        """Give the turn to a host. Raises NotFound and Conflict."""
-        leased = await self._turns.lease(turn, host_of(principal), self._clock.now())
+        """Give the turn to a host; anew if it has it and did not hear so. Raises NotFound and Conflict."""
+        host = host_of(principal)
+        alone = self.offers.streams(host.id) <= 1  # else another process of the same bearer may be at it
+        try:
+            leased = await self._turns.lease(turn, host, self._clock.now(), again=alone)
+        except Conflict:
+            self.offers.declined(host.id, turn)
+            self._wake.set()
+            raise
         given = leased.given
         self._rooms.regrant(leased.turn.task, given.id, given.role, given.expires_at)
         self._wake.set()
@@ -150,12 +158,18 @@ class Desk:
         return renewed
 
     async def end(
-        self, principal: Principal, turn: TurnId, outcome: Outcome, covered: Iterable[MessageId], why: str | None
+        self,
+        principal: Principal,
+        turn: TurnId,
+        outcome: Outcome,
+        covered: Iterable[MessageId],
+        why: str | None,
+        answer: MessageId | None = None,
     ) -> None:
         """Take the turn back from its host. Raises NotFound and Conflict."""
         await self.file()
         now = self._clock.now()
-        before, after = await self._turns.end(turn, host_of(principal), outcome, covered, clean_why(why), now)
+        before, after = await self._turns.end(turn, host_of(principal), outcome, covered, clean_why(why), now, answer)
         if before.status != "running":
             return
         if after.status == "done" and after.grant is not None:
@@ -198,6 +212,7 @@ class Desk:
         """Do what is due."""
         await self.file()
         now = self._clock.now()
+        await self._settle(await self._turns.dismiss(now), "who asked may not write here any more")
         await self._settle(await self._turns.age(now))
         await self._settle(await self._turns.abandon(self.offers.away(), now))
         await self._show()
@@ -223,12 +238,12 @@ class Desk:
                 await anyio.sleep(BEAT)  # the store is out of order for a while; what was said waits
                 self._wake.set()
 
-    async def _settle(self, changed: Iterable[tuple[Turn, Turn]]) -> None:
+    async def _settle(self, changed: Iterable[tuple[Turn, Turn]], why: str = "this turn's lease was lost") -> None:
         """End what lost turns were given, and tell who had them."""
         for before, _ in changed:
             if before.status == "running":
                 self.offers.stop(before)
-                await self._end_grant(before, "this turn's lease was lost")
+                await self._end_grant(before, why)
 
     async def _end_grant(self, turn: Turn, why: str) -> None:
         if turn.grant is not None:
@@ -236,8 +251,8 @@ class Desk:
 
     async def _show(self) -> None:
         self.counts = await self._turns.counts()
-        queued = await self._turns.queued() if self.counts["queued"] else []
-        self.offers.show(queued, self._clock.now())
+        now = self._clock.now()
+        self.offers.show(await self._turns.queued(now) if self.counts["queued"] else [], now)
 
     async def _mark(self) -> None:
         """Note how far documents were searched, so that a start after a crash has little to read."""

@@ -8,7 +8,7 @@ host that connects late, or a turn that comes back, needs no case of its own. Wh
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, Literal, NamedTuple
 
@@ -63,11 +63,16 @@ class Listener:
             self._wake()
 
     def show(self, turns: Sequence[Turn]) -> None:
-        """Tell of those that are news."""
+        """Tell of those that are news, of each task the first."""
+        turns = list({turn.task: turn for turn in reversed(turns)}.values())[::-1]
         for turn in turns:
             if self._told.get(turn.id) != turn.attempt:
                 self.tell(Offer("offer", turn.id, turn.task, turn.attempt))
         self._told = {turn.id: turn.attempt for turn in turns}
+
+    def forget(self, turn: TurnId) -> None:
+        """It could not be had: tell of it again when it can."""
+        self._told.pop(turn, None)
 
     def end(self) -> None:
         """Nothing more comes."""
@@ -89,13 +94,15 @@ class Offers:
         self._left: dict[TokenId, float] = {}
         self._revoked = Revocations()
         self._closed = False
+        self.stirred: Callable[[], None] = lambda: None
+        """Called when somebody's access changed: what they asked for may be over."""
 
     @contextmanager
     def listen(self, principal: Principal) -> Iterator[Listener]:
         """A stream for as long as the block lasts. Raises Forbidden if its bearer was revoked meanwhile, Conflict."""
         self._revoked.check(principal, _place(principal))
         host = host_of(principal)
-        if sum(listener.host.id == host.id for listener in self._listeners) >= STREAMS:
+        if self.streams(host.id) >= STREAMS:
             raise Conflict(f"A bearer has at most {STREAMS} streams of offers open.")
         listener = Listener(host, principal)
         if self._closed:
@@ -126,6 +133,16 @@ class Offers:
             if listener.host.id == turn.host:
                 listener.tell(Offer("stop", turn.id, turn.task, turn.attempt))
 
+    def declined(self, host: TokenId, turn: TurnId) -> None:
+        """The host could not have the turn."""
+        for listener in self._listeners:
+            if listener.host.id == host:
+                listener.forget(turn)
+
+    def streams(self, host: TokenId) -> int:
+        """How many streams a bearer has open."""
+        return sum(listener.host.id == host for listener in self._listeners)
+
     def away(self) -> set[TokenId]:
         """The hosts that left and did not come back in time; each is named once."""
         late = self._clock.monotonic() - AWAY
@@ -154,9 +171,11 @@ class Offers:
         for listener in self._listeners:
             if matches(listener.principal, _place(listener.principal)):
                 listener.end()
+        self.stirred()
 
     async def change_role(self, task: TaskId, user: UserId, role: Role) -> None:
-        """A host has no role."""
+        """A host has no role, but who asked has one."""
+        self.stirred()
 
     async def delete(self, task: TaskId) -> None:
         """A host has no documents."""

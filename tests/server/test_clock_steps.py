@@ -55,8 +55,7 @@ async def test_seq_and_times_go_on_and_a_lease_ends_when_it_was_to(tmp_path: Pat
             return await services.rooms.compose(name, who, build)
 
         first = await edit("before")
-        turn = await services.nouns.turns.file(task, [Said(MessageId("m"), user.id)], first, clock.now())
-        assert turn is not None
+        (turn,) = await services.nouns.turns.file(task, [Said(MessageId("m"), user.id)], first, clock.now())
         agent = await services.nouns.agents.ensure(None, "Ada", clock.now())
         issued, _ = await services.nouns.tokens.issue(
             user.id, role=who.cap, at=clock.now(), expires_at=clock.now() + HOUR, agent=agent.id

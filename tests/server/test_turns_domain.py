@@ -9,7 +9,7 @@ import pytest
 
 from crdt_docs.ids import AgentId, MessageId, TaskId, TokenId, TurnId, UserId, new_ordered_id
 from server.domain import turn as states
-from server.domain.turn import Host, Outcome, Refusal, Said, Status, Turn
+from server.domain.turn import Host, Outcome, Refusal, Status, Turn
 
 NOW = 1_800_000_000.0
 ANN = UserId("ann")
@@ -22,7 +22,7 @@ def message(at: float) -> MessageId:
 
 
 def a_turn(status: Status = "queued", attempt: int = 1) -> Turn:
-    turn = states.queue(TurnId("t"), TaskId("task"), [Said(message(NOW), ANN)], NOW)
+    turn = states.queue(TurnId("t"), TaskId("task"), ANN, [message(NOW)], NOW)
     held = replace(turn, status=status, attempt=attempt)
     if status == "queued":
         return held
@@ -35,6 +35,7 @@ def end(outcome: Outcome) -> Callable[[Turn], Turn | Refusal]:
 
 EVENTS: dict[str, Callable[[Turn], Turn | Refusal]] = {
     "leased": lambda turn: states.lease(turn, MINE, NOW + 1),
+    "leased by another": lambda turn: states.lease(turn, THEIRS, NOW + 1),
     "renewed": lambda turn: states.renew(turn, MINE, NOW + 1),
     "renewed by another": lambda turn: states.renew(turn, THEIRS, NOW + 1),
     "done": end("done"),
@@ -46,10 +47,13 @@ EVENTS: dict[str, Callable[[Turn], Turn | Refusal]] = {
     "two days": lambda turn: states.age(turn, NOW + 2 * 86400),
 }
 TABLE: dict[Status, dict[str, str]] = {
-    "queued": {"leased": "running", "stopped": "stopped", "a minute": "queued", "two days": "expired"},
+    "queued": {
+        "leased": "running", "leased by another": "running", "stopped": "stopped", "a minute": "queued",
+        "two days": "expired",
+    },
     "running": {
-        "renewed": "running", "done": "done", "failed": "queued", "released": "queued", "stopped": "stopped",
-        "a minute": "queued", "two days": "queued",
+        "leased": "running", "renewed": "running", "done": "done", "failed": "queued", "released": "queued",
+        "stopped": "stopped", "a minute": "queued", "two days": "queued",
     },
     "stopped": {
         "renewed": "stopped", "done": "stopped", "failed": "stopped", "released": "stopped", "stopped": "stopped",
@@ -75,10 +79,12 @@ def test_the_table_of_what_may_become_of_a_turn(status: Status, event: str) -> N
     assert (after.status if isinstance(after, Turn) else None) == expected
 
 
-@pytest.mark.parametrize("event", ["failed", "released", "a minute"])
-def test_an_attempt_that_comes_to_nothing_is_followed_by_two_more_and_then_the_turn_has_failed(event: str) -> None:
+@pytest.mark.parametrize(("event", "most"), [("failed", states.FAILURES), ("a minute", states.LOSSES)])
+def test_an_attempt_that_comes_to_nothing_is_followed_by_others_and_then_the_turn_has_failed(
+    event: str, most: int
+) -> None:
     turn = a_turn()
-    for attempt in (1, 2, 3):
+    for attempt in range(1, most + 1):
         leased = states.lease(turn, MINE, NOW)
         assert isinstance(leased, Turn) and leased.attempt == attempt
         ended = EVENTS[event](leased)
@@ -89,18 +95,18 @@ def test_an_attempt_that_comes_to_nothing_is_followed_by_two_more_and_then_the_t
 
 def test_the_answer_comes_after_its_messages_also_those_of_a_device_whose_clock_is_ahead() -> None:
     early, ahead, absurd = message(NOW), message(NOW + 60), message(NOW + 10 * 365 * 86400)
-    turn = states.queue(TurnId("t"), TaskId("task"), [Said(early, ANN)], NOW)
-    more = states.add(turn, [Said(ahead, ANN)], NOW + 1)
+    turn = states.queue(TurnId("t"), TaskId("task"), ANN, [early], NOW)
+    more = states.add(turn, [ahead], NOW + 1)
     assert early < turn.answer and more.messages == (early, ahead)
     assert ahead < more.answer
-    assert states.add(more, [Said(absurd, ANN)], NOW + 2).answer < absurd
+    assert states.add(more, [absurd], NOW + 2).answer < absurd
     assert early < states.answer_after(["not an id", early], NOW)
 
 
-def test_an_answer_that_was_begun_keeps_its_place() -> None:
+def test_a_turn_whose_answer_was_begun_takes_no_more_messages() -> None:
     begun = EVENTS["released"](a_turn("running"))
-    assert isinstance(begun, Turn)
-    assert states.add(begun, [Said(message(NOW + 5), ANN)], NOW + 5).answer == begun.answer
+    assert isinstance(begun, Turn) and states.room_in(begun) == 0 == states.room_in(None)
+    assert states.room_in(a_turn()) == states.MOST_MESSAGES - 1
 
 
 def test_a_user_s_host_takes_only_the_user_s_turns_and_of_its_task() -> None:
