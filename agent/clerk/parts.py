@@ -132,6 +132,11 @@ class _Sentence:
         self._relabel(part, before)
         if before and self._belongs(part, before):
             self._extend(before, part)
+        elif before and _fronts(part, before):
+            front = self._parts.pop()
+            self._extend(front, part)
+            part.clause = front.clause
+            self._parts.append(part)
         elif not (before and self._tells_of(part, before)):
             self._parts.append(part)
 
@@ -148,6 +153,8 @@ class _Sentence:
         beside = part.clause.after in _COMMAS
         if before.means == "nothing" and before.open and _contrasts(part, before):
             before.means = "decision"
+            return True
+        if before.means == part.means == "constraint" and beside and _is_other_side(part, before):
             return True
         if before.means in {"decision", "constraint"} and cues["continues"].search(plain):
             return part.means in {"nothing", "unsure", before.means}
@@ -219,6 +226,28 @@ def _contrasts(part: Part, before: Part) -> bool:
     cues = part.table.cues
     found = cues["contrasts"].search(part.clause.plain) and cues["contrasted"].search(before.clause.plain)
     return found is not None and len(before.clause.plain) <= LONGEST
+
+
+def _fronts(part: Part, before: Part) -> bool:
+    """Whether the clause before a statement belongs to it: "until the contract is signed, nobody starts"."""
+    if part.means not in {"constraint", "decision", "next_step"} or part.clause.after not in _COMMAS:
+        return False
+    if before.means not in {"nothing", "constraint"} or not before.open or len(before.clause.plain) > _SHORT:
+        return False
+    cues, plain = part.table.cues, before.clause.plain
+    if cues["fronts"].search(plain):
+        return before.means == "nothing" or is_chinese(plain)
+    if "topic" not in cues or before.means != "nothing":
+        return False
+    return bool(cues["topic"].search(plain) and cues["topicless"].match(part.clause.plain))
+
+
+def _is_other_side(part: Part, before: Part) -> bool:
+    """Whether two rules are one said from two sides: this only, and not that."""
+    other = part.table.cues.get("other_side")
+    if other is None or not other.search(part.clause.plain):
+        return False
+    return other.search(before.clause.plain) is None
 
 
 def _may_settle(part: Part) -> bool:
