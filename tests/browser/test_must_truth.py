@@ -125,8 +125,8 @@ def test_1_and_3_a_fresh_task_opened_by_two_at_once_and_reloaded_has_its_templat
     laptop.page.get_by_role("button", name="Start").click()
     laptop.page.wait_for_url("**/t/*")
     phone.open(f"/t/{task_of(laptop)}").show("Document")
-    laptop.show("Document").page.get_by_role("button", name="Heading").click()
-    laptop.page.keyboard.type("A heading at the end")
+    laptop.show("Document").editor.click()
+    laptop.page.keyboard.type("## A heading at the end")
     laptop.wait_until("saved")
     for _ in range(3):
         for device in (laptop, phone):
