@@ -10,6 +10,7 @@ import { TaskItem, TaskList } from "@tiptap/extension-list";
 import { Table, TableCell, TableHeader, TableRow } from "@tiptap/extension-table";
 import { StarterKit } from "@tiptap/starter-kit";
 
+import { say } from "../words/language";
 import { isFollowable } from "./addresses";
 
 /** An attribute that lives in the document alone, and is written to the page as `data-NAME`. */
@@ -89,7 +90,7 @@ export function editorSchema(): Extensions {
     SafeLink,
     Code.extend({ excludes: "code" }), // bold code is one word with two marks, in Markdown and here
     TaskList,
-    TaskItem.configure({ nested: true }),
+    TaskItem.configure({ nested: true, a11y: { checkboxLabel: (item) => item.textContent || say("editor.item") } }),
     Table.configure({ resizable: false }),
     TableRow,
     TableCell.extend({ addAttributes: () => cellAttributes }),

@@ -8,14 +8,14 @@ import { repeat } from "lit/directives/repeat.js";
 import * as Y from "yjs";
 
 import { readMessages, type Message, type Ref } from "../doc/conversation";
-import * as entries from "../doc/entries";
-import { readLedger } from "../doc/ledger";
+import { addMessage } from "../doc/entries";
 import { root } from "../doc/schema";
 import type { Api, Turn } from "../sync/api";
 import { ago, inFull, say } from "../words/language";
-import { kindOf } from "./badges";
+import { draftOf, keepDraft } from "./drafts";
 import { isSignedOut, PageElement, whyOf } from "./element";
 import { isComposing } from "./keys";
+import { entriesOf, fileAs, leftView, saidView, type Entries, type Unfiled } from "./message_parts";
 import type { AgentHere } from "./people";
 
 /** So many messages are shown at first. */
@@ -112,6 +112,7 @@ export class ConversationView extends PageElement {
   override render() {
     const all = readMessages(this.doc);
     const messages = all.slice(-this.shown);
+    const entries = entriesOf(this.doc);
     return html`<h2 class="unseen">${say("talk.title")}</h2>
       <div class="messages" tabindex="0" role="region" aria-label=${say("talk.title")} @scroll=${this.#scrolled}>
         ${
@@ -126,7 +127,7 @@ export class ConversationView extends PageElement {
           ${repeat(
             messages,
             (one) => one.id,
-            (one) => this.#message(one),
+            (one) => this.#message(one, entries),
           )}
         </ol>
         ${this.#agent()}
@@ -152,7 +153,16 @@ export class ConversationView extends PageElement {
     }
   }
 
-  #message(one: Message) {
+  /** What is left to a person of an answer: words that nobody has filed. */
+  #left(refs: Ref[], entries: Entries) {
+    const file = (ref: Unfiled, kind: string): void => {
+      fileAs(this.doc, ref, kind, { name: this.me.name });
+      this.requestUpdate();
+    };
+    return leftView(refs, entries, this.editable ? file : null);
+  }
+
+  #message(one: Message, entries: Entries) {
     const isAgent = one.role === "agent";
     const isMine =
       !isAgent &&
@@ -168,8 +178,9 @@ export class ConversationView extends PageElement {
         ${device ? html`<span>${say("talk.on_device", { device })}</span>` : nothing}
         ${one.at === null ? nothing : html`<time title=${inFull(one.at)}>${ago(one.at)}</time>`}
       </p>
-      <div class="said">${one.text}</div>
-      ${turn?.status === "stopped" ? html`<p class="meta">${say("talk.stopped")}</p>` : nothing} ${this.#refs(one.refs)}
+      ${saidView(one, entries, (id) => this.#send("show-entry", id))}
+      ${turn?.status === "stopped" ? html`<p class="meta">${say("talk.stopped")}</p>` : nothing}
+      ${this.#left(one.refs, entries)}
       ${isAgent ? nothing : this.#state(one.id)}
     </li>`;
   }
@@ -183,56 +194,6 @@ export class ConversationView extends PageElement {
     if (turn.status === "expired") return html`<p class="meta bad">${say("talk.expired")}</p>`;
     if (turn.status === "queued") return html`<p class="meta">${say(this.agents.length ? "talk.queued" : "talk.no_agent")}</p>`;
     return nothing;
-  }
-
-  #refs(refs: Ref[]) {
-    const shown = refs.filter((ref) => ref.kind !== "message");
-    if (!shown.length) return nothing;
-    return html`<ul class="refs">
-      ${shown.map((ref) => {
-        if (ref.kind === "fell back") return html`<li class="meta">${say("talk.fell_back", { why: ref.why })}</li>`;
-        return ref.kind === "filed" ? this.#filed(ref) : this.#unfiled(ref);
-      })}
-    </ul>`;
-  }
-
-  #filed(ref: Extract<Ref, { kind: "filed" }>) {
-    const text = textOf(this.doc, ref.id);
-    return html`<li>
-      <span class="badge filed">${kindOf(ref.entry)}</span>
-      <button type="button" class="link" @click=${() => this.#send("show-entry", ref.id)}>${text ?? say("talk.gone")}</button>
-    </li>`;
-  }
-
-  /** Words that seemed to belong into the ledger, and that nobody has filed yet: a person may. */
-  #unfiled(ref: Extract<Ref, { kind: "unfiled" }>) {
-    const isFiled = allTexts(this.doc).some((text) => text.includes(ref.quote));
-    if (isFiled) return nothing;
-    const file = (event: Event): void => {
-      const field = event.target as HTMLSelectElement;
-      const [kind, source] = [field.value, ref.source];
-      field.value = "";
-      const who = { name: this.me.name };
-      if (kind === "constraint") entries.addConstraint(this.doc, ref.quote, "normal", who, source);
-      else if (kind === "decision") entries.decide(this.doc, ref.quote, { source }, who);
-      else if (kind === "question") entries.ask(this.doc, ref.quote, who);
-      else if (kind === "next_step") entries.addStep(this.doc, ref.quote, who, source);
-      this.requestUpdate();
-    };
-    return html`<li class="unfiled">
-      <span>${say("talk.unfiled")} <q>${ref.quote}</q></span>
-      ${
-        this.editable
-          ? html`<select aria-label=${say("talk.file_as")} @change=${file}>
-              <option value="">${say("talk.file_as")}</option>
-              <option value="constraint">${say("kind.constraint")}</option>
-              <option value="decision">${say("kind.decision")}</option>
-              <option value="question">${say("kind.question")}</option>
-              <option value="next_step">${say("kind.next_step")}</option>
-            </select>`
-          : nothing
-      }
-    </li>`;
   }
 
   #agent() {
@@ -294,7 +255,7 @@ export class ConversationView extends PageElement {
     const text = field.value.trim();
     if (!text) return;
     this.#isAtEnd = true;
-    entries.addMessage(this.doc, text, this.me);
+    addMessage(this.doc, text, this.me);
     field.value = "";
     keepDraft(this.task, "");
     field.focus();
@@ -371,39 +332,6 @@ export class ConversationView extends PageElement {
 
   #send(name: string, detail: unknown): void {
     this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true }));
-  }
-}
-
-/** The words of a ledger entry, an answer included; null if it is not there any more. */
-function textOf(doc: Y.Doc, id: string): string | null {
-  const { constraints, decisions, questions, steps } = readLedger(doc);
-  const all = [...constraints, ...decisions, ...questions, ...steps, ...questions.flatMap((one) => one.answers)];
-  return all.find((one) => one.id === id)?.text ?? null;
-}
-
-function allTexts(doc: Y.Doc): string[] {
-  const { constraints, decisions, questions, steps } = readLedger(doc);
-  return [...constraints, ...decisions, ...questions, ...steps, ...questions.flatMap((one) => one.answers)].map(
-    (one) => one.text,
-  );
-}
-
-const draftKey = (task: string): string => `clew.draft.${task}`;
-
-function draftOf(task: string): string {
-  try {
-    return sessionStorage.getItem(draftKey(task)) ?? "";
-  } catch {
-    return "";
-  }
-}
-
-function keepDraft(task: string, text: string): void {
-  try {
-    if (text) sessionStorage.setItem(draftKey(task), text);
-    else sessionStorage.removeItem(draftKey(task));
-  } catch {
-    return;
   }
 }
 

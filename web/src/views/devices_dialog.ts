@@ -176,7 +176,7 @@ export class DevicesDialog extends PageDialog {
   }
 
   async #load(): Promise<void> {
-    this.devices = await this.api.devices();
+    this.devices = (await this.api.devices()).sort((a, b) => Number(b.current) - Number(a.current));
   }
 
   #age(): void {

@@ -116,7 +116,7 @@ export class TaskEditor extends PageElement {
             @focus=${() => (this.at = index)}
             @click=${() => this.#editor && action.run(this.#editor)}
           >
-            <span aria-hidden="true" class="sign-${action.label.split(".")[1]}">${action.sign}</span>
+            <span aria-hidden="true" class="sign sign-${action.label.split(".")[1]}" data-sign=${action.sign}></span>
           </button>`,
       )}
     </div>`;

@@ -30,6 +30,7 @@ import {
   type Drawn,
   type Form,
 } from "./ledger_parts";
+import { add, answerTo, replace, settle, settleAnswer } from "./ledger_writing";
 
 const ROOTS: Root[] = ["constraints", "decisions", "questions", "slots", "outputs"];
 
@@ -185,7 +186,7 @@ export class LedgerView extends PageElement {
                   <span><span class="mark">${say("ledger.answer_mark")}</span> ${answer.text}</span>
                   ${
                     one.status === "conflicting" && this.editable
-                      ? html`<button type="button" class="plain" @click=${() => this.#settleAnswer(one, answer.text)}>
+                      ? html`<button type="button" class="plain" @click=${() => this.#act(() => settleAnswer(this.doc, one, answer.text, this.who))}>
                           ${say("ledger.stands")}
                         </button>`
                       : nothing
@@ -235,7 +236,7 @@ export class LedgerView extends PageElement {
         ${repeat(
           group,
           (one) => one.id,
-          (one) => this.#entry(one, topicView(one), [["ledger.stands", () => this.#settle(group, one)]], one.source),
+          (one) => this.#entry(one, topicView(one), [["ledger.stands", () => settle(this.doc, group, one, this.who)]], one.source),
         )}
       </ul>
     </div>`;
@@ -254,7 +255,7 @@ export class LedgerView extends PageElement {
             : nothing
         }
       </div>
-      ${this.form === form ? this.#form(ADDING[kind], (text, data) => this.#add(kind, text, data), { extra: extraFields(kind) }) : nothing}
+      ${this.form === form ? this.#form(ADDING[kind], (text, data) => add(this.doc, kind, text, data, this.who), { extra: extraFields(kind) }) : nothing}
       ${count ? list : html`<p class="none">${say("ledger.none")}</p>`}
     </section>`;
   }
@@ -288,10 +289,10 @@ export class LedgerView extends PageElement {
       ${below} ${isOpen && !isEdited ? this.#details(one, acts, source) : nothing}
       ${
         this.form === `replace ${one.id}`
-          ? this.#form("ledger.replace_with", (text) => this.#replace(one as Decision, text), { value: one.text })
+          ? this.#form("ledger.replace_with", (text) => replace(this.doc, one as Decision, text, this.who), { value: one.text })
           : nothing
       }
-      ${this.form === `answer ${one.id}` ? this.#form("ledger.answer", (text) => this.#answer(one as Question, text)) : nothing}
+      ${this.form === `answer ${one.id}` ? this.#form("ledger.answer", (text) => answerTo(this.doc, one as Question, text, this.who)) : nothing}
     </li>`;
   }
 
@@ -309,50 +310,6 @@ export class LedgerView extends PageElement {
             </div>`
           : nothing
       }`;
-  }
-
-  #add(kind: Addable, text: string, data: FormData): void {
-    const { doc, who } = this;
-    if (kind === "constraints") entries.addConstraint(doc, text, String(data.get("severity") ?? "normal"), who);
-    else if (kind === "decisions") entries.decide(doc, text, { topic: String(data.get("topic") ?? "").trim() || null }, who);
-    else if (kind === "questions") entries.ask(doc, text, who);
-    else entries.addStep(doc, text, who);
-  }
-
-  #replace(old: Decision, text: string): void {
-    if (text !== old.text) entries.decide(this.doc, text, { topic: old.topic, supersedes: [old.id] }, this.who);
-  }
-
-  /** One of those that conflict stands: said anew, in place of all of them. */
-  #settle(group: Decision[], chosen: Decision): void {
-    entries.decide(
-      this.doc,
-      chosen.text,
-      { topic: chosen.topic, supersedes: group.map((one) => one.id), source: chosen.source },
-      this.who,
-    );
-  }
-
-  #answer(question: Question, text: string): void {
-    entries.answer(
-      this.doc,
-      question.id,
-      text,
-      question.status === "open" ? [] : question.answers.map((one) => one.id),
-      this.who,
-    );
-  }
-
-  #settleAnswer(question: Question, text: string): void {
-    this.#act(() =>
-      entries.answer(
-        this.doc,
-        question.id,
-        text,
-        question.answers.map((one) => one.id),
-        this.who,
-      ),
-    );
   }
 
   #act(act: () => void): void {

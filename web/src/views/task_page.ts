@@ -23,18 +23,16 @@ import { lightView, wordsOf } from "./light_view";
 import "./members_dialog";
 import { appMenu } from "./menu";
 import { offersView } from "./offers_view";
+import { PANELS, panelNav, type Panel } from "./panels";
 import { agentsHere, alsoHere, peopleHere, peopleView, type AgentHere, type PersonHere } from "./people";
 import "./return_card";
 import { taskMenu } from "./task_menu";
+import { awayView, signInAgain } from "./task_notices";
 
 /** Close codes that y-websocket does not retry, in words. */
 const ENDED: Record<number, Plain> = { 4403: "ended.forbidden", 4404: "ended.gone", 4429: "ended.fast" };
 /** So long a server may be away before more is made of it than the light. */
 const AWAY = 5_000;
-
-const PANELS = ["talk", "document", "ledger"] as const;
-type Panel = (typeof PANELS)[number];
-const PANEL_NAMES: Record<Panel, Plain> = { talk: "panel.talk", document: "panel.document", ledger: "panel.ledger" };
 
 export class TaskPage extends PageElement {
   static override properties = {
@@ -124,7 +122,7 @@ export class TaskPage extends PageElement {
       </header>
       <aside class="notices" aria-label=${say("task.notices")}>
         ${this.failure ? html`<p class="failure" role="alert">${this.failure}</p>` : nothing}
-        ${this.lost ? this.#signInAgain() : nothing} ${this.isAway && !this.lost && !this.failure ? this.#away() : nothing}
+        ${this.lost ? signInAgain(this.#goOn) : nothing} ${this.isAway && !this.lost && !this.failure ? awayView(this.#open?.keeping === "failed", () => this.#sync?.retry()) : nothing}
         ${also ? html`<p class="also">${also}</p>` : nothing}
         ${this.#open?.keeping === "failed" ? html`<p class="also">${say("copy.none")}</p>` : nothing}
         ${offersView(this.#open?.offers ?? [], {
@@ -223,19 +221,7 @@ export class TaskPage extends PageElement {
             ></clew-ledger>`,
         )}
       </main>
-      <nav class="panel-nav" aria-label=${say("panel.nav")}>
-        ${PANELS.map(
-          (one) =>
-            html`<button
-              type="button"
-              data-shows=${one}
-              aria-current=${one === this.panel ? "page" : "false"}
-              @click=${() => (this.panel = one)}
-            >
-              ${say(PANEL_NAMES[one])}
-            </button>`,
-        )}
-      </nav>`;
+      ${panelNav(this.panel, (panel) => (this.panel = panel))}`;
   }
 
   #members() {
@@ -256,22 +242,6 @@ export class TaskPage extends PageElement {
       <clew-return-card .api=${this.api} .me=${this.me} .candidate=${candidate} isOpen></clew-return-card>
       <button type="button" class="close" @click=${() => (this.isCatchingUp = false)}>${say("close")}</button>
     </aside>`;
-  }
-
-  /** The words stay, and stay editable: only the way to the server is closed. */
-  #signInAgain() {
-    return html`<div class="failure" role="alert">
-      <p>${say("signed_out.here")} <code>clew link</code></p>
-      <button type="button" @click=${this.#goOn}>${say("signed_out.go_on")}</button>
-    </div>`;
-  }
-
-  #away() {
-    const keeping = this.#open?.keeping;
-    return html`<p class="notice" role="status">
-      ${say(keeping === "failed" ? "away.tab" : "away.kept")}
-      <button type="button" @click=${() => this.#sync?.retry()}>${say("again")}</button>
-    </p>`;
   }
 
   #show(panel: Panel, then: (view: HTMLElement) => void): void {

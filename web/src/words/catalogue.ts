@@ -240,6 +240,7 @@ export const CATALOGUE = {
   "editor.list": ["List", "列表"],
   "editor.numbered": ["Numbered list", "编号列表"],
   "editor.checklist": ["Checklist", "清单"],
+  "editor.item": ["Nothing written yet", "尚未填写"],
   "editor.quote": ["Quote", "引用"],
   "editor.code_block": ["Code block", "代码块"],
   "editor.rule": ["Line across", "分隔线"],
