@@ -7,6 +7,7 @@ Names, and how long ago something was, are told as they are now. A document that
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
@@ -16,8 +17,10 @@ from server.domain.access import Principal
 from server.domain.changes import Change, Deleted, Written, excerpt, find_changes, word_changes
 from server.domain.changes import Reader as Reading
 from server.domain.clock import Clock
-from server.domain.facts import Facts, Item, gather
+from server.domain.credit import Credit, Place, credit, sign
+from server.domain.facts import Facts, Item, gather, unanswered
 from server.domain.language import Language
+from server.domain.log import Actor, Span
 from server.domain.look import Look
 from server.domain.resumption import Told, unreadable, word
 from server.domain.summary_basis import ledger_items, summary_source
@@ -28,6 +31,7 @@ from server.http.reader import Reader
 from server.rooms.authors import Authors
 from server.rooms.looking import Looking
 from server.store.names import Names
+from server.store.turns import Turns
 
 WEIGHT_KEPT: Final = 20_000_000
 """What is kept of facts, and as much of changes: characters, and ``ENTRY`` for each entry."""
@@ -78,6 +82,7 @@ class Sources:
     looking: Looking
     authors: Authors
     names: Names
+    turns: Turns
 
 
 class Resumptions:
@@ -88,6 +93,7 @@ class Resumptions:
         self._clock = clock
         self._stood: _Kept[_Stood] = _Kept()
         self._changes: _Kept[list[Change]] = _Kept()
+        self._credits: _Kept[dict[Place, Credit]] = _Kept()
 
     async def of(self, task: TaskId, called: str, language: Language, who: Principal | None = None) -> Told:
         """Where a task of that name stands, for that person; without one, nothing is said of changes.
@@ -99,14 +105,18 @@ class Resumptions:
         stood = None if place.quarantined is not None else await self._stand(name, called, place.moment)
         if stood is None:
             return Told(unreadable(called, language), place.seq)
-        look = await self._from.looking.since(who, task) if who is not None else None
-        if who is None or look is None:
-            return Told(word(called, stood.facts, language), stood.seq, narrative=stood.narrative)
+        facts = await self._attended(task, stood)
+        if who is None:
+            return Told(word(called, facts, language), stood.seq, narrative=stood.narrative)
+        facts = await self._signed(name, place.moment, stood, facts)
+        look = await self._from.looking.since(who, task)
+        if look is None:
+            return Told(word(called, facts, language), stood.seq, narrative=stood.narrative)
         reading = Reading(who.user, who.device, who.token if who.device is None else None)
         changes = await self._change(name, place.moment, stood, look, reading)
-        facts, since = stood.facts, None
+        since = None
         if changes is not None:
-            facts = replace(stood.facts, changes=await self._named(changes, reading))
+            facts = replace(facts, changes=await self._named(changes, reading))
             since = Since(look.at, self._clock.now())
         return Told(word(called, facts, language, since), stood.seq, look.at, stood.narrative)
 
@@ -137,6 +147,34 @@ class Resumptions:
         except EngineFailed:
             return None
         return summary if passes else None
+
+    async def _attended(self, task: TaskId, stood: _Stood) -> Facts:
+        """The facts, with what no agent answered among what was not filed."""
+        messages = await self._from.turns.unanswered(task)
+        found = unanswered(stood.ledger, messages) if messages else []
+        return replace(stood.facts, not_filed=[*stood.facts.not_filed, *found]) if found else stood.facts
+
+    async def _signed(self, name: DocName, moment: tuple[int, int], stood: _Stood, facts: Facts) -> Facts:
+        """The facts, each under the name of whoever's it is by the log."""
+        at = (moment[0], stood.seq)
+        credits = self._credits.get(name, at)
+        if credits is None:
+            try:
+                whole = await self._from.reader.changed(name, {}, [])
+            except EngineFailed:
+                return sign(facts, None, {})
+            credits = credit(stood.ledger, await self._authors(name, whole))
+            self._credits.put(name, at, credits, ENTRY // 4 * len(credits))
+        return sign(facts, credits, await self._names([*credits.values()]))
+
+    async def _authors(self, name: DocName, whole: Changed) -> dict[Place, Actor]:
+        """Who made the entries, answers and messages."""
+        places: dict[Place, Span] = {}
+        for (root, key, field, inner), made, spans in whole.new:
+            if made and root and key and (field is None or (field == "answers" and inner)):
+                places[(root, key, inner) if inner else (root, key)] = spans[0]
+        known = await self._from.authors.of(name, list(places.values()))
+        return {place: authors[0].actor for place, authors in zip(places, known, strict=True) if authors}
 
     async def _change(
         self, name: DocName, moment: tuple[int, int], stood: _Stood, look: Look, reading: Reading
@@ -179,11 +217,13 @@ class Resumptions:
         return written
 
     async def _named(self, changes: list[Change], reading: Reading) -> list[Item]:
-        actors = [change.actor for change in changes if change.actor is not None]
-        users = {actor.user for actor in actors}
-        devices = {actor.device for actor in actors if actor.device is not None}
-        agents = {actor.agent for actor in actors if actor.agent is not None}
-        return word_changes(changes, reading, await self._from.names.of(users, devices, agents) if actors else {})
+        return word_changes(changes, reading, await self._names([one.actor for one in changes if one.actor]))
+
+    async def _names(self, parties: Sequence[Actor | Credit]) -> dict[str, str]:
+        users = {party.user for party in parties}
+        devices = {party.device for party in parties if party.device is not None}
+        agents = {party.agent for party in parties if party.agent is not None}
+        return await self._from.names.of(users, devices, agents)
 
 
 def _path(names: tuple[str | None, ...]) -> Path:

@@ -286,7 +286,7 @@ async def app_under_test(folder: Path, static: Path | None = None) -> AsyncItera
                 async with (
                     Reader(rooms, engine) as reader,
                     composed(
-                        nouns, rooms, engine, Sources(reader, looking, authors, nouns.names), clock, static
+                        nouns, rooms, engine, Sources(reader, looking, authors, nouns.names, nouns.turns), clock, static
                     ) as app,
                 ):
                     yield app

@@ -208,7 +208,7 @@ async def bench_over(folder: Path, task: TaskId | None = None, clock: FakeClock 
         rooms = await stack.enter_async_context(Rooms(log, Inline(), clock, SHAPES, write=write, read=read))
         reader = await stack.enter_async_context(Reader(rooms, engine))
         looking = Looking(rooms, log, read, nouns.looks, clock)
-        resumptions = Resumptions(Sources(reader, looking, Authors(rooms, log, read), nouns.names), clock)
+        resumptions = Resumptions(Sources(reader, looking, Authors(rooms, log, read), nouns.names, nouns.turns), clock)
         bench = Bench(nouns, log, rooms, looking, resumptions, engine, clock)
         if task is None:
             owner = await nouns.users.ensure("owner", clock.now())

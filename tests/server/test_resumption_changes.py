@@ -9,9 +9,11 @@ import pytest
 from kit.resuming import Bench, Device, bench_over
 
 from crdt_docs import entries
+from crdt_docs.ids import MessageId
 from crdt_docs.richtext import Node, Span
 from crdt_docs.updates.compose import Composer
 from crdt_docs.working_set import WorkingSet, put_entry
+from server.domain.turn import QUEUE_LIFE, Said
 from server.rooms.attribution import Attribution
 
 Change = Callable[[WorkingSet], object]
@@ -320,3 +322,52 @@ async def test_typing_into_a_document_is_noted_once_an_hour(bench: Bench, monkey
         bench.clock.advance(3600)
     await laptop.do(type_into_document)
     assert [one[:3] for one in await bench.changes(phone)] == [("edited", "document", "Draft")]
+
+
+async def test_facts_name_who_made_an_entry_and_not_whom_it_names(bench: Bench) -> None:
+    ann = await (await bench.person("Ann", "phone")).open()
+    said = await ann.do(lambda work: work.add_message("Never sign on Fridays, please."))
+    forger = await (await bench.person("Wei", "laptop")).open()
+    forger.work.by = "Ann"
+    await forger.do(lambda work: work.add_constraint("Pay Wei", source=said))
+    await forger.do(lambda work: work.decide("Wei decides"))
+    question = await ann.do(lambda work: work.ask("Who signs?"))
+    await forger.do(lambda work: work.answer(question, "Wei"))
+    await forger.do(lambda work: work.add_output("Redline", "text"))
+    clerk = await (await bench.agent("Clerk", forger)).open()
+    clerk.work.by = "Ann"
+    await clerk.do(lambda work: work.add_constraint("never sign on fridays", source=said))
+    await clerk.do(lambda work: work.add_constraint("Ann pays", source=said))
+    for _ in range(2):
+        facts = (await bench.resume(ann)).resumption.facts
+        told = {
+            one["text"]: (one["by"], one["device"], one["agent"])
+            for kind in (facts.constraints, facts.decisions, facts.questions, facts.outputs)
+            for item in kind
+            for one in (item, *item.get("answers", ()))
+        }
+        assert told == {
+            "Pay Wei": ("Wei", "laptop", None), "Wei decides": ("Wei", "laptop", None),
+            "Who signs?": ("Ann", "phone", None), "Wei": ("Wei", "laptop", None), "Redline": ("Wei", "laptop", None),
+            "never sign on fridays": ("Ann", None, "Clerk"), "Ann pays": ("Wei", None, "Clerk"),
+        }  # fmt: skip
+        await bench.rooms.compact(bench.name)
+        bench.forget()
+
+
+async def test_what_no_agent_answered_is_told_until_somebody_files_it(bench: Bench) -> None:
+    ann = await (await bench.person("Ann", "phone")).open()
+    first = await ann.do(lambda work: work.add_message("We settled on Irish law."))
+    second = await ann.do(lambda work: work.add_message("And what of the fee?"))
+    said = [Said(MessageId(str(one)), ann.who.user) for one in (first, second)]
+    await bench.nouns.turns.file(bench.task, said, 1, bench.clock.now())
+    assert (await bench.resume(ann)).resumption.facts.not_filed == []
+    bench.clock.advance(2 * QUEUE_LIFE)
+    await bench.nouns.turns.age(bench.clock.now())
+    told = (await bench.resume(ann)).resumption
+    assert told.checked and told.text.endswith("Not answered: “We settled on Irish law.” and “And what of the fee?”")
+    await ann.do(lambda work: work.decide("We settled on Irish law"))
+    told = (await bench.resume(ann)).resumption
+    assert [(one["id"], one["text"], one["status"]) for one in told.facts.not_filed] == [
+        (second, "And what of the fee?", "not_answered")
+    ]

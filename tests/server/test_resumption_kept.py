@@ -45,17 +45,17 @@ async def test_asking_again_takes_no_engine_and_a_change_takes_one_projection(be
     wei = await (await bench.person("Wei", "phone")).open()
     await wei.do(lambda work: work.decide("Irish law"))
     first = await bench.resume(laptop)
-    assert bench.engine.asked == ["project", "changes"]
+    assert bench.engine.asked == ["project", "changes", "changes"]
     bench.clock.advance(7200)
     again = await bench.resume(laptop)
-    assert bench.engine.asked == ["project", "changes"]
+    assert bench.engine.asked == ["project", "changes", "changes"]
     assert again.resumption.facts == first.resumption.facts and "(2 hours ago)" in again.resumption.text
     assert (await bench.resume(laptop, "zh")).resumption.text.startswith("您")
     assert (await bench.resume(wei)).resumption.facts.changes == []
-    assert bench.engine.asked == ["project", "changes"]
+    assert bench.engine.asked == ["project", "changes", "changes"]
     await wei.do(lambda work: work.ask("Who signs?"))
     assert [one["text"] for one in (await bench.resume(laptop)).resumption.facts.changes] == ["Irish law", "Who signs?"]
-    assert bench.engine.asked == ["project", "changes"] * 2
+    assert bench.engine.asked == ["project", "changes", "changes"] * 2
 
 
 async def test_what_is_kept_of_one_task_or_person_is_no_others(bench: Bench) -> None:
@@ -123,3 +123,7 @@ async def test_an_engine_that_is_busy_is_no_reason_to_tell_less(bench: Bench, mo
     monkeypatch.setattr(bench.engine, "changes", busy)
     told = (await bench.resume(laptop)).resumption
     assert told.checked and "“Irish law”" in told.text and "last looked" not in told.text
+    assert {one["by"] for one in told.facts.decisions} == {None}  # nobody is named on the word of the document
+    monkeypatch.undo()
+    told = (await bench.resume(laptop)).resumption
+    assert {one["text"]: one["by"] for one in told.facts.decisions}["Irish law"] == "Wei"
