@@ -22,7 +22,7 @@ class NodeError(Exception):
 
 
 class NodeClients:
-    """``await clients.do("open", "ann", …)``: the ops of ``client.mjs``, or ``hocuspocus.mjs``, in tests/interop/node."""
+    """``await clients.do("open", "ann", …)``: the ops of ``client.mjs`` or ``hocuspocus.mjs`` in tests/interop/node."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
