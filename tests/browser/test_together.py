@@ -47,7 +47,7 @@ def test_both_typing_at_once_lose_no_letter_and_end_alike(laptop: Device, phone:
 
 
 def test_formatting_lists_and_undo_reach_the_other_device_and_undo_is_ones_own(laptop: Device, phone: Device) -> None:
-    laptop.page.get_by_role("button", name="Heading").click()
+    laptop.page.get_by_role("button", name="Heading 2").click()
     laptop.page.keyboard.type("Open points")
     laptop.page.keyboard.press("Enter")
     laptop.page.get_by_role("button", name="Checklist").click()
