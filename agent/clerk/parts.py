@@ -82,6 +82,9 @@ class _Sentence:
             rule = self._rule(bare)
             if rule and rule.scope == "message":
                 return False
+            if self._is_reason(clause):
+                self._parts.append(Part(bare, "nothing", open=False))
+                continue
             if self._reported or (rule and rule.means == "reported"):
                 self._parts.append(Part(bare, "nothing"))
             elif self._void:
@@ -109,6 +112,12 @@ class _Sentence:
         if rule and rule.means == "reported" and rule.scope == "sentence":
             self._reported = True
         return rule
+
+    def _is_reason(self, clause: Clause) -> bool:
+        """Whether a clause says why what was stated in its sentence is so."""
+        stated = any(part.means not in {"nothing", "question"} for part in self._parts[self._begun :])
+        reasons = table_of(clause.text).cues["reasons"]
+        return stated and reasons.search(f"{clause.after} {clause.plain}") is not None
 
     def _take_back(self, clause: Clause) -> None:
         """The message takes back what it said last."""
