@@ -59,6 +59,7 @@ from server.store.nouns import Nouns, open_nouns
 from server.sync.endpoint import SyncEndpoint
 from server.sync.entry import Entry
 from server.sync.hocuspocus import HocuspocusEndpoint
+from server.sync.intake import Intake
 from server.sync.presences import Presences
 from server.sync.protocol import SocketProtocol
 from server.turns.built_in import BuiltInAgent
@@ -368,7 +369,7 @@ def operator(services: Services, url: Callable[[], str], backing_up: BackingUp |
 
 
 def _uvicorn_config(config: Config, services: Services) -> uvicorn.Config:
-    counted = {"turnstile": services.turnstile}
+    counted = {"turnstile": services.turnstile, "intake": Intake()}
     return uvicorn.Config(
         application(services),
         host=config.host,

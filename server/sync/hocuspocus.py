@@ -69,6 +69,7 @@ class HocuspocusEndpoint:
         """Serve one socket to its end."""
         await socket.accept()
         transport = SocketTransport(socket, self.entry.backlog)
+        transport.strange(WAITING_BYTES)
         lanes = Lanes(self.entry, transport)
         transport.reader = lanes
         async with asyncio.TaskGroup() as tasks:

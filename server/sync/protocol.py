@@ -16,6 +16,7 @@ from websockets.http11 import Request
 
 from server.domain.errors import CLOSE
 from server.doors.turnstile import Passage, Turnstile
+from server.sync.intake import STRIDE, WITHIN, Intake
 
 EXTENSION: Final = "clew.socket"
 LINGER: Final = 30.0
@@ -35,7 +36,13 @@ class SocketProtocol(WebSocketsSansIOProtocol):
 
     scope: Any
     turnstile: Turnstile | None = None
+    intake: Intake | None = None
     passage: Passage | None = None
+    unfinished = 0
+    _held_back = False
+    _begun = 0.0
+    _came = 0
+    _clock: asyncio.TimerHandle | None = None
     _late = 0
     _drained_at = 0.0
 
@@ -52,6 +59,10 @@ class SocketProtocol(WebSocketsSansIOProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """As uvicorn does."""
         super().connection_lost(exc)
+        if self._clock is not None:
+            self._clock.cancel()
+        if self.intake is not None:
+            self.intake.note(self, 0)
         if self.passage is not None:
             self.passage.leave()
 
@@ -127,6 +138,49 @@ class SocketProtocol(WebSocketsSansIOProtocol):
                 self.transport.abort()
                 return
         super().data_received(data)
+        unfinished = len(self.conn.reader.buffer) + (self.conn.current_size or 0)
+        if unfinished or self.unfinished:
+            self._note(unfinished, len(data))
+
+    def _note(self, unfinished: int, came: int) -> None:
+        if not self.unfinished or unfinished <= self.unfinished:  # then one has ended since
+            self._begun = self.loop.time()
+            self._came = 0
+        self._came += came
+        if self.intake is not None:
+            self.intake.note(self, unfinished)
+        if unfinished and self._clock is None:
+            self._clock = self.loop.call_later(WITHIN, self._look_at_the_clock)
+
+    def _look_at_the_clock(self) -> None:
+        """A message that has begun must go on; what we keep it from does not count."""
+        self._clock = None
+        if not self.unfinished or self.close_sent:
+            return
+        left = self._begun + WITHIN - self.loop.time()
+        if left <= 0 and self._came < STRIDE and not (self.read_paused or self._held_back):
+            self.end(CLOSE["unavailable"], "your message did not come to its end")
+            return
+        if left <= 0:
+            self._begun, self._came, left = self.loop.time(), 0, WITHIN
+        self._clock = self.loop.call_later(left, self._look_at_the_clock)
+
+    def hold_back(self) -> None:
+        """Read nothing for now: too much is unfinished, here and elsewhere."""
+        if not self._held_back and not self.read_paused:
+            self._held_back = True
+            self.transport.pause_reading()
+
+    def go_on(self) -> None:
+        """Read on."""
+        if self._held_back:
+            self._held_back = False
+            if not self.read_paused and not self.transport.is_closing():
+                self.transport.resume_reading()
+
+    def bound(self, size: int | None) -> None:
+        """Let no message be longer than that, or than any may be, from the next one on."""
+        self.conn.max_message_size = size or self.config.ws_max_size
 
     def handle_ping(self) -> None:
         """As uvicorn does, unless the peer does not read: an answer to the latest ping is enough (RFC 6455, 5.5.3)."""

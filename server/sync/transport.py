@@ -92,11 +92,19 @@ class SocketTransport:
         """Whether the peer is behind."""
         return self._paused
 
-    def known(self) -> None:
-        """Whoever speaks has shown who they are."""
+    def strange(self, size: int) -> None:
+        """Whoever speaks may send no longer message than that until they have shown who they are."""
         protocol = self._protocol()
-        if protocol is not None and protocol.passage is not None:
-            protocol.passage.known()
+        if protocol is not None:
+            protocol.bound(size)
+
+    def known(self) -> None:
+        """They have."""
+        protocol = self._protocol()
+        if protocol is not None:
+            protocol.bound(None)
+            if protocol.passage is not None:
+                protocol.passage.known()
 
     def drop(self, prefix: bytes) -> None:
         """Forget the queued frames that begin so. One that is half sent can't be called back: it ends the socket."""

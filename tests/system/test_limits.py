@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sqlite3
 import struct
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import AsyncExitStack, ExitStack
+from contextlib import AsyncExitStack, ExitStack, closing
 from typing import Any
 
 import pytest
@@ -137,6 +138,26 @@ def upgrade_refused(served: Served, task: str) -> int:
         return code
 
 
+async def compacted(served: Served, size: int) -> None:
+    """Wait until the log holds a snapshot of that size, for making one takes memory too."""
+    async with asyncio.timeout(30):
+        while True:
+            with closing(sqlite3.connect(served.server.data / "log.db")) as log:
+                if log.execute("SELECT 1 FROM snapshots WHERE length(body) > ?", (size,)).fetchone():
+                    return
+            await asyncio.sleep(0.5)
+
+
+async def at_rest(pid: int) -> int:
+    """What the process holds once that changes no more, kB."""
+    before, now = 0, resident(pid)
+    async with asyncio.timeout(30):
+        while abs(now - before) > 1_000:
+            await asyncio.sleep(2)
+            before, now = now, resident(pid)
+    return now
+
+
 async def test_many_who_never_read_a_large_document_cost_next_to_nothing_and_others_get_it(served: Served) -> None:
     task, large = served.new_task(), Doc[Any]()
     text = large.get("free", type=Text)
@@ -145,8 +166,8 @@ async def test_many_who_never_read_a_large_document_cost_next_to_nothing_and_oth
     async with served.join(task, large) as offline:  # back with 20 MB that nobody else has
         await offline.barrier()
         assert not offline.closed.done()
-    await asyncio.sleep(3)  # it is compacted meanwhile
-    before = resident(served.server.pid)
+    await compacted(served, 20_000_000)
+    before = await at_rest(served.server.pid)
     async with AsyncExitStack() as stack:
         stalled = [await stack.enter_async_context(raw_socket(served, task)) for _ in range(OPEN // 2)]
         wei = served.new_user("unread")
@@ -154,7 +175,30 @@ async def test_many_who_never_read_a_large_document_cost_next_to_nothing_and_oth
         async with served.join(task, token=wei) as reader:
             assert len(reader.heard[0]) > 20_000_000
         assert parked(served) == len(stalled)
-        assert resident(served.server.pid) - before < 30_000
+        assert await at_rest(served.server.pid) - before < 30_000
         opcode, message = await stalled[0].read()
         assert (opcode, message[:2]) == (2, b"\0\1")
         assert len(message) > 20_000_000
+
+
+async def test_a_hundred_megabytes_begun_by_nobody_in_particular_are_not_kept(served: Served) -> None:
+    """The other wire shows who it is in a message: until then no message may be long."""
+    before = resident(served.server.pid)
+    head = b"\x82\xff" + struct.pack(">Q", 20_000_000) + bytes(4)
+    with ExitStack() as stack:
+        ends = []
+        for _ in range(STRANGERS // 2):
+            connection = stack.enter_context(dial(served))
+            connection.sendall(
+                f"GET /hocuspocus HTTP/1.1\r\nHost: 127.0.0.1:{served.server.port}\r\nConnection: Upgrade\r\n"
+                "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n".encode()
+            )
+            heard = b""
+            while b"\r\n\r\n" not in heard:
+                heard += connection.recv(4096)
+            connection.sendall(head + bytes(50_000))
+            frame = heard.partition(b"\r\n\r\n")[2] or connection.recv(4096)
+            ends.append((frame[0], struct.unpack(">H", frame[2:4])[0]))
+        assert set(ends) == {(0x88, 4413)}
+        assert resident(served.server.pid) - before < 8_000

@@ -1,0 +1,146 @@
+"""Messages that begin and do not end: bounded in bytes over all sockets, and in time for each."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+import pytest
+from kit.sockets import Wire, protocol_on
+from websockets.frames import Frame, Opcode
+
+from server.sync.intake import SMALL, STRIDE, Intake
+from server.sync.protocol import SocketProtocol
+
+MANY = 4 * SMALL
+
+
+class Sender:
+    """Where a message comes in."""
+
+    def __init__(self) -> None:
+        self.unfinished = 0
+        self.said: list[str] = []
+
+    def hold_back(self) -> None:
+        self.said.append("hold back")
+
+    def go_on(self) -> None:
+        self.said.append("go on")
+
+
+def test_over_the_budget_all_wait_but_the_one_that_has_sent_most() -> None:
+    intake = Intake(budget=MANY)
+    first, second, third, small = Sender(), Sender(), Sender(), Sender()
+    intake.note(first, 2 * SMALL)
+    intake.note(second, 2 * SMALL - 1)
+    assert not first.said and not second.said
+    intake.note(small, 1_000)
+    intake.note(third, SMALL + 1)
+    intake.note(first, 2 * SMALL + 1)
+    assert third.said == ["hold back"]
+    assert not small.said and not first.said
+    intake.note(first, 0)
+    assert third.said == ["hold back", "go on"]
+    for sender in (second, third, small):
+        intake.note(sender, 0)
+    assert intake.unfinished == 0
+    assert not intake._sources
+
+
+def test_who_holds_the_most_is_never_held_back() -> None:
+    intake = Intake(budget=MANY)
+    alone = Sender()
+    for size in range(SMALL, 2 * MANY, SMALL):
+        intake.note(alone, size)
+    assert not alone.said
+
+
+@pytest.fixture
+async def protocol() -> SocketProtocol:
+    protocol = protocol_on(Wire())
+    protocol.intake = Intake()
+    return protocol
+
+
+def message(size: int) -> bytes:
+    return Frame(Opcode.BINARY, bytes(size)).serialize(mask=True)
+
+
+async def test_what_is_unfinished_is_counted_until_it_ends(protocol: SocketProtocol) -> None:
+    intake = cast(Intake, protocol.intake)
+    whole = message(100_000)
+    protocol.data_received(whole[:50_000])
+    assert 49_900 < protocol.unfinished == intake.unfinished <= 50_000
+    protocol.data_received(whole[50_000:] + whole[:1_000])
+    assert 900 < protocol.unfinished == intake.unfinished <= 1_000
+    protocol.connection_lost(None)
+    assert intake.unfinished == 0
+
+
+async def test_fragments_count_as_one_message(protocol: SocketProtocol) -> None:
+    for opcode in (Opcode.BINARY, Opcode.CONT, Opcode.CONT):
+        protocol.data_received(Frame(opcode, bytes(1_000), fin=False).serialize(mask=True))
+    assert protocol.unfinished == 3_000
+    protocol.data_received(Frame(Opcode.CONT, b"").serialize(mask=True))
+    assert protocol.unfinished == 0
+    protocol.connection_lost(None)
+
+
+async def test_a_message_that_does_not_go_on_ends_the_socket_and_one_that_does_stays(protocol: SocketProtocol) -> None:
+    ended = listen(protocol)
+    whole = message(10 * STRIDE)
+    protocol.data_received(whole[:100])
+    await a_minute_passes(protocol)
+    assert [code for code, _ in ended] == [1013]
+    other = protocol_on(Wire())
+    ended = listen(other)
+    other.data_received(whole[:100])
+    for at in range(100, 3 * STRIDE, STRIDE):
+        other.data_received(whole[at : at + STRIDE])
+        await a_minute_passes(other)
+    assert not ended
+    other.hold_back()
+    await a_minute_passes(other)
+    assert not ended
+    for each in (protocol, other):
+        each.connection_lost(None)
+
+
+async def test_short_messages_that_come_in_odd_pieces_are_no_slow_message(protocol: SocketProtocol) -> None:
+    ended = listen(protocol)
+    stream = message(100) * 20
+    for at in range(0, len(stream), 77):
+        protocol.data_received(stream[at : at + 77])
+        protocol.read_paused = False  # the application has taken it
+        await a_minute_passes(protocol, fully=False)
+    assert not ended
+    protocol.connection_lost(None)
+
+
+async def test_a_stranger_on_the_other_wire_may_send_no_long_message(protocol: SocketProtocol) -> None:
+    protocol.bound(1_000)
+    protocol.data_received(message(1_000))
+    assert not protocol.close_sent
+    protocol.bound(None)
+    protocol.data_received(message(2_000))
+    assert not protocol.close_sent
+    protocol.bound(1_000)
+    protocol.data_received(message(1_001))
+    assert protocol.close_sent
+    protocol.connection_lost(None)
+
+
+def listen(protocol: SocketProtocol) -> list[tuple[int, str]]:
+    ended: list[tuple[int, str]] = []
+    cast(Any, protocol).end = lambda code, why: ended.append((code, why))
+    return ended
+
+
+async def a_minute_passes(protocol: SocketProtocol, *, fully: bool = True) -> None:
+    """As the protocol's clock sees it."""
+    await asyncio.sleep(0)
+    if protocol._clock is not None:
+        protocol._clock.cancel()
+        protocol._begun -= 60 if fully else 25
+        protocol._look_at_the_clock()
