@@ -13,14 +13,16 @@ export interface NodeJson {
   text?: string;
 }
 
-const FENCE = /^ {0,3}(```+|~~~+)\s*([^\s`]*)[^`]*$/;
-const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*$/;
+const FENCE = /^ {0,3}(```+|~~~+)[ ]*([^\s`]{0,40})[^`]*$/;
+const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*)$/;
 const RULE = /^ {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$/;
 const QUOTE = /^ {0,3}>[ ]?/;
 const ITEM = /^( *)([-*+]|\d{1,9}[.)])([ \t]+(\[[ xX]\][ \t]+)?|$)/;
 const DELIMITER = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/;
 /** Quotes and lists deeper than this are words. */
 const DEEPEST = 12;
+/** A longer line is words: to look for marks in it takes time that grows with its square. */
+const LONGEST_LINE = 4_000;
 
 /** Whether words pasted as plain text are meant as Markdown: one of its blocks, or emphasis or a link within a line. */
 export function isMarkdown(text: string): boolean {
@@ -31,7 +33,7 @@ export function isMarkdown(text: string): boolean {
     /^ {0,3}> \S/.test(line) ||
     /^ *([-*+]|\d{1,9}[.)])[ \t]+\S/.test(line) ||
     (line.includes("|") && DELIMITER.test(lines[at + 1] ?? "") && (lines[at + 1] ?? "").includes("|"));
-  return lines.some(isBlock) || /\*\*[^\s*][^*\n]*\*\*|\[[^\]\n]+\]\((https?:|mailto:)[^)\s]+\)|`[^`\n]+`|~~[^~\n]+~~/.test(text);
+  return lines.some(isBlock) || /\*\*[^\s*][^*\n]{0,999}\*\*|\[[^\]\n]{1,999}\]\((https?:|mailto:)|`[^`\n]{1,999}`|~~[^~\n]{1,999}~~/.test(text);
 }
 
 export function readMarkdown(text: string): NodeJson[] {
@@ -58,7 +60,7 @@ function readBlock(lines: string[], at: number, depth: number): [NodeJson[], num
   const line = lines[at]!;
   const [fence, heading] = [FENCE.exec(line), HEADING.exec(line)];
   if (fence) return readFence(lines, at, fence);
-  if (heading) return [[{ type: "heading", attrs: { level: heading[1]!.length }, content: readInline(heading[2]!) }], at + 1];
+  if (heading) return [[{ type: "heading", attrs: { level: heading[1]!.length }, content: readInline(withoutClosing(heading[2]!)) }], at + 1];
   if (RULE.test(line)) return [[{ type: "horizontalRule" }], at + 1];
   if (QUOTE.test(line) && depth < DEEPEST) return readQuote(lines, at, depth);
   if (ITEM.test(line) && depth < DEEPEST) return readList(lines, at, depth);
@@ -66,6 +68,14 @@ function readBlock(lines: string[], at: number, depth: number): [NodeJson[], num
   let end = at + 1;
   while (end < lines.length && !beginsBlock(lines, end, depth)) end += 1;
   return [[{ type: "paragraph", content: readLines(lines.slice(at, end)) }], end];
+}
+
+/** A heading's words without the signs that may close it, as in "## Words ##". */
+function withoutClosing(words: string): string {
+  const trimmed = words.trim();
+  let end = trimmed.length;
+  while (trimmed[end - 1] === "#") end -= 1;
+  return end === 0 || trimmed[end - 1] === " " ? trimmed.slice(0, end).trimEnd() : trimmed;
 }
 
 function beginsBlock(lines: string[], at: number, depth: number): boolean {
@@ -175,6 +185,7 @@ function readLines(lines: string[]): NodeJson[] {
 }
 
 const INLINE: [pattern: RegExp, mark: (found: RegExpExecArray) => NonNullable<NodeJson["marks"]>[number] | null][] = [
+  [/\\([\\`*_{}[\]()#+\-.!~|>])/, () => null],
   [/(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)/, () => ({ type: "code" })],
   [/\[()([^\]\n]+)\]\(([^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(?:\s+"[^"]*")?\)/, (found) => linkMark(found[3]!)],
   [/<()((?:https?:\/\/|mailto:)[^\s<>]+)>/, (found) => linkMark(found[2]!)],
@@ -192,23 +203,35 @@ function linkMark(address: string) {
 
 /** Words with their marks. The earliest wins, code before links before emphasis where they begin at one place. */
 export function readInline(text: string, marks: NodeJson["marks"] = []): NodeJson[] {
-  const escape = /\\([\\`*_{}[\]()#+\-.!~|>])/.exec(text);
-  let first: { found: RegExpExecArray; mark: NonNullable<NodeJson["marks"]>[number] } | null = null;
-  for (const [pattern, markOf] of INLINE) {
-    const found = pattern.exec(text);
-    const mark = found && !marks.some((one) => one.type === "code") ? markOf(found) : null;
-    if (found && mark && (!first || found.index < first.found.index)) first = { found, mark };
+  if (text.length > LONGEST_LINE) return textOf(text, marks);
+  const words: NodeJson[] = [];
+  const next = seeker(text);
+  let at = 0;
+  for (let first = next(at); first; first = next(at)) {
+    const { found, mark } = first;
+    words.push(...textOf(text.slice(at, found.index), marks));
+    const inner = mark ? [...marks, mark] : marks;
+    if (!mark) words.push(...textOf(found[0].startsWith("\\") ? found[1]! : found[0], marks));
+    else words.push(...(mark.type === "code" ? textOf(found[2]!, inner) : readInline(found[2]!, inner)));
+    at = found.index + found[0].length;
   }
-  if (escape && (!first || escape.index < first.found.index)) {
-    const [before, after] = [text.slice(0, escape.index), text.slice(escape.index + 2)];
-    return join([...textOf(before + escape[1]!, marks), ...readInline(after, marks)]);
-  }
-  if (!first) return textOf(text, marks);
-  const { found, mark } = first;
-  const [before, after] = [text.slice(0, found.index), text.slice(found.index + found[0].length)];
-  const isCode = mark.type === "code";
-  const inner = isCode ? textOf(found[2]!, [...marks, mark]) : readInline(found[2]!, [...marks, mark]);
-  return join([...textOf(before, marks), ...inner, ...readInline(after, marks)]);
+  return join([...words, ...textOf(text.slice(at), marks)]);
+}
+
+/** Finds the next thing that is more than words, from a place on; each pattern is tried anew only behind its last find. */
+function seeker(text: string) {
+  const all = INLINE.map(([pattern, markOf]) => ({ pattern: new RegExp(pattern, "g"), markOf, found: undefined as RegExpExecArray | null | undefined }));
+  return (at: number) => {
+    let first: { found: RegExpExecArray; mark: ReturnType<(typeof INLINE)[number][1]> } | null = null;
+    for (const one of all) {
+      if (one.found === undefined || (one.found && one.found.index < at)) {
+        one.pattern.lastIndex = at;
+        one.found = one.pattern.exec(text);
+      }
+      if (one.found && (!first || one.found.index < first.found.index)) first = { found: one.found, mark: one.markOf(one.found) };
+    }
+    return first;
+  };
 }
 
 function textOf(text: string, marks: NodeJson["marks"] = []): NodeJson[] {
