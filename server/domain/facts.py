@@ -7,6 +7,7 @@ answers, dropped questions) is not among them, and what is open or in conflict k
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -25,6 +26,7 @@ NEXT_STEP: Final = "next_step"
 NOT_ANSWERED: Final = "not_answered"
 MOST_UNANSWERED: Final = 200
 """Characters of a message that nobody answered; the message itself is in the working set."""
+_LOOKED_FOR: Final = 200
 _ENDS: Final = " .,;:!?…。，；：！？"
 _QUOTED: Final = 4
 """Letters that words have at least for one to say that they are a quote."""
@@ -168,27 +170,35 @@ def not_filed(ledger: Mapping[str, Any]) -> list[Item]:
     return list(found.values())
 
 
-def unanswered(ledger: Mapping[str, Any], messages: Iterable[str]) -> list[Item]:
-    """Of these messages what stands in no entry of the ledger: shortened, with status ``not_answered``."""
+def unanswered(ledger: Mapping[str, Any], messages: Sequence[str]) -> list[Item]:
+    """Of these messages what stands in no entry of the ledger: shortened, with status ``not_answered``.
+
+    Only the latest are looked for in the ledger, so that thousands of them hold nobody up.
+    """
+    recent = set(messages[-_LOOKED_FOR:])
     said = {message["id"]: one_line(message["text"]) for message in ledger.get("messages", [])}
-    filed = sorted({one_line(text).casefold() for text in _filed_words(ledger)} - {""}, key=len, reverse=True)
-    found = [(key, said[key]) for key in messages if key in said]
+    filed = {one_line(text).casefold() for text in _filed_words(ledger)}
+    every, lengths = "\n".join(filed), sorted({len(one) for one in filed if len(one) >= _QUOTED}, reverse=True)
     return [
-        {"id": key, "text": shorten(words, MOST_UNANSWERED), "status": NOT_ANSWERED, "source": key}
-        for key, words in found
-        if _is_left(words.casefold(), filed)
+        {"id": key, "text": shorten(said[key], MOST_UNANSWERED), "status": NOT_ANSWERED, "source": key}
+        for key in messages
+        if key in said and not (key in recent and _is_filed(said[key].casefold(), every, filed, lengths))
     ]
 
 
-def _is_left(words: str, filed: Iterable[str]) -> bool:
-    """Whether there is more to read in words than what was filed of them."""
-    rest, bare = words, words.strip(_ENDS)
-    for one in filed:
-        if bare in one and len(bare) >= _QUOTED:
+def _is_filed(words: str, every: str, filed: AbstractSet[str], lengths: Sequence[int]) -> bool:
+    """Whether an entry has these words, or entries quote all of them; ``lengths`` are those that a quote may have."""
+    bare = words.strip(_ENDS)
+    if len(bare) >= _QUOTED and bare in every:
+        return True
+    at, quoted = 0, False
+    while at < len(words):
+        quote = next((length for length in lengths if words[at : at + length] in filed), 0)
+        if not quote and words[at].isalnum():
             return False
-        if len(one) >= _QUOTED:
-            rest = rest.replace(one, " ")
-    return rest == words or any(char.isalnum() for char in rest)
+        quoted = quoted or quote > 0
+        at += quote or 1
+    return quoted
 
 
 def _unfiled(messages: Iterable[Item]) -> Iterable[Item]:

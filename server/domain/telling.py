@@ -168,7 +168,8 @@ def _changes(changes: Sequence[Item]) -> Share:
     plain = [at for at, change in enumerate(changes) if not _is_grave(change)]
     counted = set(plain[: max(0, len(plain) - FEWEST)])
     kept = [change for at, change in enumerate(changes) if at not in counted]
-    return Share([change if _is_graver(change) else _cut(change) for change in kept], len(counted))
+    most = {True: LONG, False: _SHORTER[-1]}  # what stands is told above at its length
+    return Share([one if _is_graver(one) else _cut(one, most[_is_grave(one)]) for one in kept], len(counted))
 
 
 def _is_graver(item: Item) -> bool:

@@ -22,6 +22,8 @@ class ResumptionAsked(Input):
 class FactsAnswer(Answer):
     """What the text says, as data, and all of what it only counts.
 
+    ``by``, ``device`` and ``agent`` of an entry are the log's word, not the document's. In ``not_filed`` the status is
+    ``not_filed`` for what an agent could not file, ``not_answered`` for the beginning of a message that none answered.
     ``next_step`` is the latest of the open ``next_steps``, or else the question or output that comes next.
     """
 

@@ -169,6 +169,7 @@ async def test_a_script_of_ones_own_sees_nothing_for_one_and_has_a_look_of_its_o
     script, other = await bench.script(phone), await bench.script(phone)
     assert (await bench.resume(script)).looked_at is None
     await wei.do(lambda work: work.decide("Wei signs"))
+    bench.clock.advance(1)
     await script.open()
     await script.do(lambda work: work.decide("Pay by card"))
     await bench.looking.spoke(script.who, bench.task)
@@ -179,6 +180,7 @@ async def test_a_script_of_ones_own_sees_nothing_for_one_and_has_a_look_of_its_o
     ]
     assert await bench.changes(phone) == missed
     assert await bench.changes(script) == []
+    bench.clock.advance(1)
     await wei.do(lambda work: work.decide("Wei pays"))
     assert [one[2] for one in await bench.changes(script)] == ["Wei pays"]
     assert (await bench.resume(other)).looked_at is None
