@@ -19,7 +19,7 @@ sign signed|signing|signs?\b|signature|签署|签字|签订
 confirm confirm\w*|确认
 agree agree(?:d|s)?\b|同意
 complete complet\w+|finish\w*|完成
-send sends?\b|sent|sending|发送|发出|寄出|发给
+send sends?\b|sent|sending|发送|发出|寄[出给了]|发给
 submit submit\w*|submission|提交
 review review\w*|审核|审阅|评审
 pay pays?\b|paid|支付|付款
@@ -61,6 +61,9 @@ _DONE_ZH_BEFORE: Final = re.compile(
 )
 _DONE_ZH_AFTER: Final = re.compile(r"^(?:了|完毕|完成|通过了?)")
 _PASSIVE: Final = re.compile(r"\b(?:is|are|be|being)\b(?: \w+)?\s$", _I)
+_ATTRIBUTE: Final = re.compile(
+    r"\b(?:the|an?|his|her|its|their|our|your|this|that|these|those|all|any|each|every|no|of|with)\s$", _I
+)
 _IRREGULAR: Final = frozenset(
     "sent paid met written wrote made given gave told chosen chose bought built held took taken done got ran".split()
 )
@@ -84,6 +87,8 @@ def _state(word: str, before: str, after: str) -> State | None:
     if _PENDING_AFTER.search(after) or (_NOUN.fullmatch(word) and _LACKING.search(after)):
         return "pending"
     past = word.endswith("ed") or word in _IRREGULAR
+    if past and _ATTRIBUTE.search(before):
+        return None
     if past and _DONE_AUX.search(before):
         return "pending" if re.search(r"\b(?:not|yet|never)\b", before[-24:]) else "done"
     if _PENDING_BEFORE.search(before[-40:]):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final, Literal
 
 from .values import Value
-from .words import segments
 
 Bound = Literal["most", "least", ""]
 
@@ -21,7 +21,7 @@ _OVER: Final = (
     r"\b(?:exceed(?:s|ing)?|above|over|beyond|after|(?:more|longer|later|greater|higher) than)\b"
     r"|超过|高于|多于|大于|超出|晚于|迟于|突破"
 )
-_UNDER: Final = r"\b(?:below|under|before|until|till|(?:less|fewer|earlier|shorter|lower) than)\b|低于|少于|小于|早于"
+_UNDER: Final = r"\b(?:below|under|before|(?:less|fewer|earlier|shorter|lower) than)\b|低于|少于|小于|早于"
 _COMPARES: Final = re.compile(rf"(?P<most>{_AT_MOST})|(?P<least>{_AT_LEAST})|(?P<over>{_OVER})|(?P<under>{_UNDER})", _I)
 _NEGATES: Final = re.compile(
     r"(?:\b(?:not|never|no|cannot|nothing|nor|none)\b|n't\b)[\w ]{0,24}$|(?:不|未|勿|别|禁止|严禁)[^,;。]{0,4}$", _I
@@ -36,9 +36,9 @@ _AFTER_LEAST: Final = re.compile(
 )
 
 
-def bound(text: str, value: Value) -> Bound:
-    """Whether a value is told as a most or a least, by the comparing words around it."""
-    low = max((start for start, end in segments(text) if start <= value.start < end), default=0)
+def bound(text: str, parts: Sequence[tuple[int, int]], value: Value) -> Bound:
+    """Whether a value is told as a most or a least, by the comparing words around it in its segment."""
+    low = max((start for start, end in parts if start <= value.start < end), default=0)
     low = max(low, value.start - 32)
     last = max(_COMPARES.finditer(text, low, value.start), key=lambda match: match.start(), default=None)
     after = text[value.end : value.end + 16]

@@ -2,40 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from .items import Row, Telling, own_words, rows, tell
+from .items import VERBATIM, Row, Telling, rows, tell
 from .ledger import Code, Finding, LedgerItem
-from .reading import SUMMARY_LIMIT, Passage, Reading, read
+from .reading import Passage, Reading, read
 from .source import Source
-from .words import is_cjk, tokens
+from .verbatim import as_told, hide, hide_quotes
+from .words import vocabulary
 
 STANDING: Final = frozenset({"active", "open", "answered"})
 LAPSED: Final = frozenset({"superseded", "retired"})
-
-
-HIDDEN: Final = "\u25ab"
-"""Stands for each character of what is told verbatim."""
-_ENOUGH, _ENOUGH_ZH = 12, 6
-"""Characters of a row that are no chance when they stand unquoted."""
-_OPENS, _CLOSES = '"“「«⟦', '"”」»⟧'
-_STARTS: Final = re.compile(r"(?:^|[.:;,!?。、()\n▫\"“「«⟦]|[-•*]\s|\band|[和与及])\s*$")
-_STOPS: Final = re.compile(r"\s*(?:$|[.:;,!?。、()\n▫\"”」»⟧]|and\b|[和与及])")
-
-
-def _hide(text: str, words: str, *, quoted: bool) -> str:
-    """The text with the words hidden wherever they stand for themselves, with nothing that turns them right beside."""
-    at = text.find(words)
-    while at >= 0:
-        before, end = text[max(0, at - 8) : at], at + len(words)
-        inside = before[-1:] in _OPENS and text[end : end + 1] in _CLOSES if before and text[end:] else False
-        if inside or (not quoted and _STARTS.search(before) and _STOPS.match(text, end)):
-            text = text[:at] + HIDDEN * len(words) + text[end:]
-        at = text.find(words, end)
-    return text
+_READ: Final = 12_000
+"""Characters of a summary that are read."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +35,8 @@ def fault(code: Code, detail: str, item: str = "", *, blocks: bool = True) -> Fa
 class Case:
     """A summary, the rows that it must tell and must not tell, and what it may draw on besides."""
 
-    def __init__(self, summary: Reading, ledger: tuple[LedgerItem, ...], source: str) -> None:
-        self.summary = summary
+    def __init__(self, text: str, ledger: tuple[LedgerItem, ...], source: str) -> None:
+        self.text = text
         self.source = Source(source)
         self.rows = rows(ledger, self.source.names)
         self.standing = [row for row in self.rows if row.item.status in STANDING]
@@ -65,7 +46,10 @@ class Case:
     @cached_property
     def tellings(self) -> dict[str, Telling]:
         """How far each standing row is told, by its id."""
-        return {row.item.id: tell(row, self.summary, self.standing) for row in self.standing}
+        return {
+            row.item.id: VERBATIM if as_told(row.wording, self.text) else tell(row, self.summary, self.standing)
+            for row in self.standing
+        }
 
     @cached_property
     def _told(self) -> list[Row]:
@@ -79,7 +63,7 @@ class Case:
     @cached_property
     def ledger_words(self) -> frozenset[str]:
         """Its words, as they are written."""
-        return frozenset(token.text for token in tokens(self.ledger_text))
+        return vocabulary(self.ledger_text)
 
     @cached_property
     def known_roots(self) -> frozenset[str]:
@@ -95,13 +79,31 @@ class Case:
         return word in self.ledger_words or word in self.source.words
 
     @cached_property
+    def summary(self) -> Reading:
+        """All of the summary that can be a paraphrase."""
+        return read(self.text, _READ)
+
+    @cached_property
+    def rest(self) -> str:
+        """The summary's text without what it tells in a standing row's own words, or quotes from the source."""
+        told = {as_told(row.wording, self.text) for row in self.standing}
+        return hide_quotes(hide(self.text, told), self._may_be_quoted)
+
+    @cached_property
     def bare(self) -> Reading:
-        """The summary without what it tells in a standing row's own words: of that there is nothing to judge."""
-        hidden = self.summary.text
-        for text in sorted({own_words(row) for row in self.standing}, key=len, reverse=True):
-            enough = len(text) >= (_ENOUGH_ZH if is_cjk(text) else _ENOUGH)
-            hidden = _hide(hidden, text, quoted=not enough) if text else hidden
-        return self.summary if hidden == self.summary.text else read(hidden, SUMMARY_LIMIT)
+        """The rest of it, read: of what is told verbatim there is nothing to judge."""
+        return read(self.rest, _READ)
+
+    def _may_be_quoted(self, words: str) -> bool:
+        """Whether somebody wrote it: the task's name, a message; and it is nothing that holds no longer."""
+        if not self.says(words):
+            return False
+        quoted = read(words, _READ).passages
+        return not any(
+            row.likeness(passage) >= 0.45 or any(map(row.has, passage.values))
+            for row in [*self.lapsed, *self.forgotten]
+            for passage in quoted
+        )
 
     def row_of(self, passage: Passage) -> Row | None:
         """The standing row that the passage is most like, if it is like any."""

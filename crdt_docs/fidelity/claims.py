@@ -6,19 +6,20 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from .case import HIDDEN, Case, Fault, fault
+from .case import Case, Fault, fault
 from .cues import is_past
 from .items import FRAMING_ROOTS, Row, belongs
 from .lexicon import COMMON
 from .names import Name, alike, roles
 from .reading import Passage
 from .values import Value
+from .verbatim import HIDDEN
 from .words import is_cjk
 
 _COUNTED: Final = re.compile(
     r"\s?(?:\w+ ){0,2}?(?:(?:open |unresolved )?questions?|decisions?|constraints?|rules?|items?|points?|things?"
     r"|steps?|matters?|issues?"
-    r"|outputs?|results?)\b|[个项条件]?(?:未决|待定|开放|尚未解决的|待解决的)?(?:问题|决定|约束|事项|要求|步骤"
+    r"|outputs?|results?)\b|\s?[个项条件]?(?:未决|待定|开放|尚未解决的|待解决的)?(?:问题|决定|约束|事项|要求|步骤"
     r"|限制|决策)",
     re.IGNORECASE,
 )
@@ -40,19 +41,19 @@ def invented(case: Case) -> Iterator[Fault]:
 
 def _value(case: Case, passage: Passage, value: Value) -> Iterator[Fault]:
     said = passage.text[value.start : value.end]
-    if _phrase(passage, value) in case.source.lower:
+    if _counts(case, passage, value) or _phrase(passage, value) in case.source.lower:
         return
     holders = [row for row in case.rows if row.has(value)]
     standing = [row for row in holders if row in case.standing]
     lapsed = [row for row in holders if row in case.lapsed]
     if not holders:
-        if not _counts(case, passage, value) and not _in_source(case, passage, value):
+        if not _in_source(case, passage, value):
             yield fault("unsupported", f"“{said}” was never said")
         yield from _elsewhere(case, passage, value)
         return
-    own = max((row.affinity(passage, value.start) for row in standing), default=-1.0)
-    old = max(lapsed, key=lambda row: row.affinity(passage, value.start), default=None)
-    if old is not None and old.affinity(passage, value.start) > 1.2 * own and not _quoted_source(case, passage):
+    own = max((row.affinity(passage, value) for row in standing), default=-1.0)
+    old = max(lapsed, key=lambda row: row.affinity(passage, value), default=None)
+    if old is not None and old.affinity(passage, value) > 1.2 * own and not _quoted_source(case, passage):
         if not is_past(passage.text, value.start, value.end):
             yield fault("stale", f"“{said}” holds no longer", old.item.id)
     elif own == 0 and _is_strange(case, passage):
@@ -80,8 +81,8 @@ def _is_strange(case: Case, passage: Passage) -> bool:
 
 def _rival(case: Case, passage: Passage, value: Value) -> Row | None:
     rivals = [row for row in case.standing if row.wants(value)]
-    best = max(rivals, key=lambda row: row.affinity(passage, value.start), default=None)
-    return best if best is not None and best.affinity(passage, value.start) > 0 else None
+    best = max(rivals, key=lambda row: row.affinity(passage, value), default=None)
+    return best if best is not None and best.affinity(passage, value) > 0 else None
 
 
 def _elsewhere(case: Case, passage: Passage, value: Value) -> Iterator[Fault]:

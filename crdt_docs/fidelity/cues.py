@@ -23,7 +23,7 @@ _NOT_DENIAL: Final = re.compile(
     r"|earlier|longer) than\b"
     rf"|(?:\b(?:not|never|no|cannot)|n't)(?: [a-z]+){{0,4}} (?:{_COMPARING})\b(?=[^.;]{{0,24}}(?:\d"
     rf"|\b(?:{NUMBER_WORD})\b))"
-    r"|不[得能可应会许]?(?:超过|高于|低于|少于|早于|晚于|多于|迟于|大于|小于|超出)"
+    r"|[不别][得能可应会许]?(?:超过|高于|低于|少于|早于|晚于|多于|迟于|大于|小于|超出)"
     r"|\bnothing (?:else|more|further)\b|\bno (?:other )?(?:open|further) |\bnone(?= of the)"
     r"|不得不|不能不|不仅|不但|不同|不错|不断|不久|不论|无论|是否|能否|可否|尚未|还未|仍未|未定|未决|未来|未经"
     r"|不过|不变|不等|不确定|不清楚|不一定|非常|没问题"
@@ -33,7 +33,8 @@ _NOT_DENIAL: Final = re.compile(
 _DENIAL: Final = re.compile(
     r"\b(?:not|never|no|cannot|nor|neither|nobody|none|nothing|without|avoid(?:s|ing|ed)?|forbids?|forbade"
     r"|prohibits?|bans|bar(?:s|red) )\b"
-    r"|n't\b|(?:绝|决|概)?不(?:得|能|可以?|会|应该?|要|许|予|必|用|准|该)?|切?勿|没有?|未|无[需须权]?|并?非|免于"
+    r"|n't\b|(?:绝|决|概)?不(?:得|能|可以?|会|应该?|要|许|予|必|用|准|该)?|切?勿|别(?![的人名处是家样开])|没有?"
+    r"|未|无[需须权]?|并?非|免于"
     r"|禁止|严禁|杜绝",
     _I,
 )
@@ -137,6 +138,17 @@ def settles(text: str) -> bool:
     return _SETTLES.search(text) is not None
 
 
+_CANCELS: Final = re.compile(
+    r"\b(?:no longer|dropped|rejected|retired|withdrawn|cancell?ed|revoked|overturned)\b|不再|已取消|作废|已撤销|并非",
+    _I,
+)
+
+
+def cancels(heading: str) -> bool:
+    """Whether a heading says that what stands under it holds no longer."""
+    return _CANCELS.search(heading) is not None
+
+
 def is_weak(text: str) -> bool:
     """Whether it leaves somebody the choice."""
     if _WEAK.search(text):
@@ -159,6 +171,11 @@ def denied(text: str) -> list[tuple[int, int]]:
                 spans.append((match.start(), end))
                 break
     return spans
+
+
+def denies(text: str) -> bool:
+    """Whether there is a word of denial in it, also where it only compares."""
+    return _DENIAL.search(text) is not None
 
 
 def is_past(text: str, at: int, end: int, own: str = "") -> bool:

@@ -19,6 +19,7 @@ from .names import Name, alike
 from .overlap import recall
 from .reading import Passage, Reading, read_item
 from .values import Value, answers, same
+from .verbatim import own_words
 from .words import is_cjk, root
 
 NEED: Final = 0.5
@@ -28,6 +29,8 @@ NEED_BESIDE: Final = 0.2
 FRAMED: Final = 0.3
 FRAMING_ROOTS: Final = frozenset(map(root, FRAMING))
 """Words of which every resumption is built, as they count."""
+MOST: Final = 24
+"""Values of a row that are looked for in a paraphrase of it."""
 _NEAR: Final = 24
 """Characters within which a word is close to a value."""
 _RIVAL: Final = 0.8
@@ -52,10 +55,20 @@ class Row:
     """By the passage; both live as long as the case does."""
 
     @cached_property
+    def wording(self) -> str:
+        """Its own words, on one line."""
+        return own_words(self.reading.text)
+
+    @cached_property
     def values(self) -> tuple[Value, ...]:
         """The values that must be told."""
         dated = any(value.kind == "date" for value in self.reading.values)
-        return tuple(v for v in self.reading.values if not v.faint and not (dated and v.kind == "weekday"))
+        kept = [v for v in self.reading.values if not v.faint and not (dated and v.kind == "weekday")]
+        return tuple(kept[:MOST])
+
+    @cached_property
+    def _stated(self) -> tuple[Value, ...]:
+        return self.reading.values[: 4 * MOST]
 
     @cached_property
     def total(self) -> float:
@@ -64,7 +77,7 @@ class Row:
 
     def has(self, value: Value) -> bool:
         """Whether the row states the value."""
-        return any(same(value, own) for own in self.reading.values)
+        return any(same(value, own) for own in self._stated)
 
     def wants(self, value: Value) -> bool:
         """Whether the row states another value of the kind instead."""
@@ -87,13 +100,13 @@ class Row:
         named = {root(part) for name in self.names for part in name.parts}
         return {key: weight for key, weight in self.weights.items() if key not in named} or self.weights
 
-    def affinity(self, passage: Passage, at: int) -> float:
-        """How near the row's words stand to a place in a passage."""
+    def affinity(self, passage: Passage, value: Value) -> float:
+        """How near the row's words stand to a value in a passage; what it counts, as in "18桌", is part of it."""
         near = 0.0
         for word in passage.words:
             weight = self.weights.get(word.stem) or (0.5 if word.stem in self.topic else 0.0)
-            if weight:
-                near += weight / (1 + abs(word.start - at) / _NEAR)
+            if weight and not (word.start == value.end and len(word.stem) == 1):
+                near += weight / (1 + abs(word.start - value.start) / _NEAR)
         return near
 
 
@@ -133,24 +146,25 @@ class Telling:
     words: float = 0.0
     values: tuple[Value, ...] = ()
     names: tuple[Name, ...] = ()
-    verbatim: bool = False
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether the row is spoken of, and not told."""
+        return self.share < 1 and (self.share > 0 or self.words >= NEED_BESIDE)
+
+
+VERBATIM: Final = Telling(1.0, words=1.0)
+"""A row told in its own words."""
 
 
 def tell(row: Row, summary: Reading, others: Sequence[Row]) -> Telling:
     """Where and how far the summary tells the row: in its own words, in one passage, or in two that follow."""
-    if (words := own_words(row)) and words in summary.text:
-        return Telling(1.0, words=1.0, verbatim=True)
     best = Telling(0.0, values=row.values, names=row.names)
     for window in windows(summary.passages):
         telling = _telling(row, window, others)
         if (telling.share, telling.words) > (best.share, best.words):
             best = telling
     return best
-
-
-def own_words(row: Row) -> str:
-    """The row's text on one line, without the full stop."""
-    return " ".join(row.reading.text.split()).rstrip(" .。;")
 
 
 def windows(passages: Sequence[Passage]) -> Iterable[tuple[Passage, ...]]:
@@ -168,7 +182,7 @@ def _telling(row: Row, window: tuple[Passage, ...], others: Sequence[Row]) -> Te
     marks = len(row.values) + len(row.names)
     need = NEED_BESIDE if marks else NEED
     need *= 0.8 if is_cjk(row.reading.text) else 1
-    alone = row.values and not missing and not absent and _is_alone(row, others)
+    alone = not missing and not absent and (_is_alone(row, others) or _is_names(row))
     share = 1.0 if alone or not row.total else min(words / need, 1.0)
     share *= (marks - len(missing) - len(absent)) / marks if marks else 1.0
     return Telling(share, window, words, missing, absent)
@@ -180,6 +194,11 @@ def _is_alone(row: Row, others: Sequence[Row]) -> bool:
     return bool(kinds) and all(
         other is row or kinds.isdisjoint(value.kind for value in other.reading.values) for other in others
     )
+
+
+def _is_names(row: Row) -> bool:
+    """Whether the row is little more than its names: "we move from Sphinx to OpenSearch"."""
+    return len(row.names) > 1 and sum(row.matter.values()) <= 0.35 * row.total
 
 
 def _named(name: Name, named: Sequence[Name], window: Sequence[Passage]) -> bool:
@@ -200,6 +219,6 @@ def is_bound(row: Row, wanted: Value, passage: Passage, others: Sequence[Row]) -
 
 def belongs(row: Row, told: Value, passage: Passage, others: Sequence[Row]) -> bool:
     """Whether no row that wants another value of the kind stands nearer to this one."""
-    own = row.affinity(passage, told.start)
+    own = row.affinity(passage, told)
     rivals = [other for other in others if other.wants(told) and other.item.id != row.item.superseded_by]
-    return all(own >= _RIVAL * other.affinity(passage, told.start) for other in rivals)
+    return all(own >= _RIVAL * other.affinity(passage, told) for other in rivals)

@@ -36,11 +36,13 @@ _GENERIC_ZH: Final = re.compile(
 )
 _BEFORE_ZH: Final = "由请让给向和与跟及、被经交致对找是为,;:。!?(「“\"' \n及或→"
 _AFTER_ZH: Final = (
-    "在|都|均|将|会|已|要|须|于|把|和|与|、|的|负责|同意|确认|批准|签|发|提|审|建议|要求|表示|认为|说|写|起草|准备|安排|接受|拒绝|主持"
-    "|预订|完成|回复|联系|订|做|买|办|看|改|查|整理|测|清|收|送|取|参加|也|给|请|需|应|必须|可|希望|决定|牵头|跟进|交|给|及|或|先生|女士|小姐|经理|总监"
+    "了|在|都|均|将|会|已|要|须|于|把|和|与|、|的|负责|同意|确认|批准|签|发|提|审|建议|要求|表示|认为|说|写|起草|准备|安排|接受|拒绝|主持"
+    "|预订|完成|回复|联系|寄|打|拿|付|回|催|约|订|做|买|办|看|改|查|整理|测|清|收|送|取|参加|也|给|请|需|应|必须|可|希望|决定|牵头|跟进|交|给|及|或|先生|女士|小姐|经理|总监"
     "|律师|老师|教授|博士|主任|总|[,;:。!?()」”\"' ]|$"
 )
-_PERSON_ZH: Final = re.compile(rf"[{''.join(sorted(SURNAMES_ZH))}][{CJK}]{{1,2}}?(?={_AFTER_ZH})")
+_PERSON_ZH: Final = re.compile(
+    rf"[{''.join(sorted(SURNAMES_ZH))}](?:(?![了的着过在把被将要也都和与给])[{CJK}]){{1,2}}?(?={_AFTER_ZH})"
+)
 _COMMON_ZH: Final = {word[0]: [other for other in COMMON_ZH if other[0] == word[0]] for word in COMMON_ZH}
 
 
@@ -147,7 +149,13 @@ def _people_zh(text: str) -> list[Name]:
     for match in _PERSON_ZH.finditer(text):
         start, name = match.start(), match.group()
         free = start == 0 or text[start - 1] in _BEFORE_ZH or text[start - 1] in "成先后"
-        if start >= after and free and not any(text.startswith(word, start) for word in _COMMON_ZH.get(name[0], ())):
+        counted = text[:start].rstrip()[-1:].isdigit()
+        if (
+            start >= after
+            and free
+            and not counted
+            and not any(text.startswith(word, start) for word in _COMMON_ZH.get(name[0], ()))
+        ):
             found.append(Name((name,), *match.span()))
             after = match.end()
     return found

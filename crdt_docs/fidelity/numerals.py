@@ -28,7 +28,7 @@ NUMERALS_ZH: Final = "".join(DIGITS_ZH) + "".join(_SCALES_ZH) + "万亿"
 NUMBER_WORD: Final = "(?:" + "|".join(sorted(_SMALL, key=len, reverse=True)) + ")"
 _MORE: Final = rf"[ -](?:and )?(?:{NUMBER_WORD}|hundred|thousand|million|billion|dozen)"
 _WORDS: Final = rf"(?:(?:half a|a|{NUMBER_WORD})(?:{_MORE}){{1,7}}|{NUMBER_WORD})"
-_DIGITS: Final = r"(?:\d{1,3}(?:,\d{3}){1,5}(?![\d,])|\d{1,24})(?:\.\d{1,6})?"
+_DIGITS: Final = r"(?:\d{1,3}(?:,\d{3}){1,5}(?!\d|,\d)|\d{1,24})(?:\.\d{1,6})?"
 _SCALE: Final = (
     r"(?:\s?(?:hundred|thousand|million|billion|trillion|mio|mn|bn)(?![a-z0-9_])|\s?[kmb](?![a-z0-9_])"
     r"|[十百千]?[万亿]|万亿|[百千](?=[个元块人份台]))"
@@ -85,6 +85,8 @@ def _scaled(numeral: str) -> int:
             digit = DIGITS_ZH[c]
         elif c in _SCALES_ZH:
             section, digit = section + (digit or 1) * _SCALES_ZH[c], 0
+        elif c == "亿":
+            total, section, digit = (total + section + digit or 1) * 10**8, 0, 0
         else:
-            total, section, digit = (total + section + digit or 1) * (10**4 if c == "万" else 10**8), 0, 0
+            total, section, digit = total + (section + digit or 1) * 10**4, 0, 0
     return total + section + digit

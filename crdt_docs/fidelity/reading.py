@@ -14,10 +14,10 @@ from .cues import denied, stances
 from .names import Name, names
 from .overlap import kindred
 from .values import Value, values
-from .words import Sentence, Word, normalise, segments, sentences, tokens, words
+from .words import Sentence, Word, normalise, segments, sentences, vocabulary, words
 
 SUMMARY_LIMIT: Final = 8_000
-"""Characters of a summary that are read; a longer one is not checked at all."""
+"""Characters of a summary, besides the words of the ledger; a longer one is not checked at all."""
 ITEM_LIMIT: Final = 2_000
 
 
@@ -71,7 +71,7 @@ class Passage:
     @cached_property
     def lower_words(self) -> frozenset[str]:
         """Its words as they are written, in lower case."""
-        return frozenset(token.lower for token in tokens(self.text))
+        return vocabulary(self.text.lower())
 
     @property
     def ruled(self) -> str:

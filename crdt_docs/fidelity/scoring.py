@@ -9,20 +9,26 @@ Invariants, each with its test:
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from .case import HIDDEN, Case, Fault, fault
+from .case import Case, Fault, fault
 from .claims import invented
-from .ledger import Blocked, Fidelity, LedgerItem, Passed, Severity
-from .reading import SUMMARY_LIMIT, Passage, read
+from .ledger import Blocked, Fidelity, Kind, LedgerItem, Passed, Severity
+from .reading import SUMMARY_LIMIT, Passage
 from .sense import turned
 from .validity import outdated, unsettled
-from .words import CJK
+from .verbatim import HIDDEN
+from .words import CJK, normalise
 
 WEIGHT: Final[dict[Severity, float]] = {"critical": 5.0, "important": 3.0, "normal": 1.0}
-ITEMS: Final = 400
-"""Rows that are checked; a longer ledger has no summary."""
+LONGEST: Final = 100_000
+"""Characters of a summary in all, most of which may be the ledger's own words."""
+ITEMS, LETTERS = 1_000, 200_000
+"""Rows that are checked, and their characters; a longer ledger has no summary."""
+CLAIMS: Final = 250
+"""Values and names that are checked, besides those in the ledger's own words."""
 _PENALTY: Final = {"stale": 0.6, "leaked": 0.5, "asserted": 0.7, "negated": 0.6, "blurred": 0.85, "unfinished": 0.8}
 _BROKEN: Final = re.compile(
     r"(?:[,;:(\[、，；–—-]|\b(?:a|an|the|of|to|for|with|and|or|but|by|in|on|at|from|that|which|is|are|was|will|must|not|as|than|if"
@@ -36,13 +42,18 @@ def score(summary: str, ledger: Sequence[LedgerItem], source: str = "", *, budge
     """How faithfully the summary tells the ledger, 0 to 100, and whether it may be shown.
 
     ``source`` is what it may draw on besides: conversation, documents, the task's name. Rows whose omission blocks are
-    constraints, open questions and next steps of any severity, and whatever else is not ``normal``.
+    constraints, open questions and next steps of any severity, and whatever else is not ``normal``; a normal constraint
+    may be counted instead ("and 3 more constraints").
     """
-    if len(summary) > SUMMARY_LIMIT or len(ledger) > ITEMS:
-        return _refused(fault("unfinished", f"longer than {SUMMARY_LIMIT} characters, or more than {ITEMS} rows"))
+    if len(summary) > LONGEST or len(ledger) > ITEMS or sum(len(item.text) for item in ledger) > LETTERS:
+        return _refused(fault("unfinished", "the summary or the ledger is too long to be checked"))
     if not summary.strip():
         return _refused(fault("unfinished", "there is no text"))
-    case = Case(read(summary, SUMMARY_LIMIT), tuple(ledger), source)
+    case = Case(normalise(summary, LONGEST), tuple(ledger), source)
+    if len(case.rest) > SUMMARY_LIMIT:
+        return _refused(fault("unfinished", f"more than {SUMMARY_LIMIT} characters besides the ledger's own words"))
+    if sum(len(passage.values) + len(passage.names) for passage in case.bare.passages) > CLAIMS:
+        return _refused(fault("unfinished", f"more than {CLAIMS} values and names"))
     share = _share(case)
     faults = tuple(
         dict.fromkeys(
@@ -75,13 +86,31 @@ def must_be_told(item: LedgerItem) -> bool:
 
 
 def _omitted(case: Case) -> Iterator[Fault]:
+    counted = _counted(case)
     for row in case.standing:
         telling = case.tellings[row.item.id]
-        if telling.share >= 1 or (0 < telling.share and row.item.kind == "question"):
+        if telling.share >= 1 or (row.item.kind == "question" and telling.is_partial):
             continue
         missing = [row.reading.text[v.start : v.end] for v in telling.values] or [name.text for name in telling.names]
         detail = f"not told: {', '.join(missing)}" if missing and telling.share else "not told"
-        yield fault("omitted", detail, row.item.id, blocks=must_be_told(row.item))
+        is_counted = row.item.severity == "normal" and row.item.kind in counted
+        yield fault("omitted", detail, row.item.id, blocks=must_be_told(row.item) and not is_counted)
+
+
+_MORE: Final = re.compile(r"\b(\d{1,6}) more (constraint|decision)|另有 ?(\d{1,6}) ?[条项](约束|决定)")
+_KINDS: Final[dict[str, Kind]] = {
+    "constraint": "constraint",
+    "decision": "decision",
+    "约束": "constraint",
+    "决定": "decision",
+}
+
+
+def _counted(case: Case) -> frozenset[Kind]:
+    """The kinds of which the summary tells how many more there are, and does not tell too few."""
+    untold = Counter(row.item.kind for row in case.standing if case.tellings[row.item.id].share < 1)
+    told = [(_KINDS[match[2] or match[4]], int(match[1] or match[3])) for match in _MORE.finditer(case.rest)]
+    return frozenset(kind for kind, number in told if untold[kind] <= number)
 
 
 def _broken(case: Case) -> Iterator[Fault]:
@@ -94,7 +123,7 @@ def _broken(case: Case) -> Iterator[Fault]:
 
 def _ends_short(passages: Sequence[Passage]) -> bool:
     """Whether the last sentence alone has no full stop, in a text that is no list."""
-    *before, last = [passage.sentence.closed or passage.text.endswith(HIDDEN) for passage in passages]
+    *before, last = [passage.sentence.closed or passage.text.rstrip('"»」⟧').endswith(HIDDEN) for passage in passages]
     return bool(before) and all(before) and not last
 
 
@@ -106,12 +135,12 @@ def _penalty(case: Case, faults: Sequence[Fault]) -> float:
             unsupported += 1
         else:
             points *= _PENALTY.get(it.finding.code, 1.0)
-    share = min(unsupported / max(len(case.summary.passages), 1), 1.0)
+    share = min(unsupported / max(len(case.bare.passages), 1), 1.0)
     return points * (0.5 + 0.5 * (1 - share))
 
 
 def _brevity(case: Case, budget: int) -> float:
     """1 within the budget, falling to 0.9 at twice that. Two Chinese characters count as a word."""
-    pieces = _PIECE.findall(case.summary.text)
+    pieces = _PIECE.findall(case.text)
     words = sum(0.5 if len(piece) == 1 and not piece.isascii() else 1.0 for piece in pieces)
     return 0.9 + 0.1 * max(0.0, min(1.0, 2 - words / max(budget, 1)))

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import combinations
 from typing import Final
 
 from .acts import finished, mentions
 from .bounds import bound
 from .case import Case, Fault, fault
-from .cues import is_weak
-from .items import FRAMED, FRAMING_ROOTS, Row, belongs
+from .cues import cancels, denies, is_weak
+from .items import FRAMED, FRAMING_ROOTS, MOST, Row, belongs
 from .names import Name
 from .reading import Passage
-from .values import same
+from .values import Value, same
 from .words import is_cjk
 
 _LIKE: Final = 0.5
@@ -47,8 +48,8 @@ def _sense(case: Case, row: Row, passage: Passage) -> Iterator[Fault]:
     elif row.item.kind == "constraint" and _is_weakened(case, row, passage):
         yield fault("negated", "what must hold is told as a choice", key)
     yield from _states(row, passage)
-    if _is_swapped(row, passage):
-        yield fault("unsupported", "told with the parties changed about", key)
+    if _is_swapped(row, passage) or _is_crossed(row, passage):
+        yield fault("unsupported", "told with its parties or values changed about", key)
 
 
 def _is_denied(row: Row, passage: Passage) -> bool:
@@ -59,8 +60,10 @@ def _is_denied(row: Row, passage: Passage) -> bool:
         return True
     if any(group & shared for group in negative):
         return False
+    if denies(row.reading.text):
+        return False
     overturned = sum(_weight(row, root) for root in shared & passage.denied)
-    return overturned > (0.5 if negative else 0.3) * sum(_weight(row, root) for root in shared)
+    return overturned > 0.3 * sum(_weight(row, root) for root in shared)
 
 
 def _weight(row: Row, root: str) -> float:
@@ -79,6 +82,8 @@ def _denials(passage: Passage) -> list[set[str]]:
 
 def _is_opposite(case: Case, row: Row, passage: Passage) -> bool:
     """Whether it takes the other side, denies the row's value, or has before what comes after."""
+    if cancels(passage.sentence.label) and not cancels(row.reading.text):
+        return True
     own: dict[str, set[bool]] = {}
     for one in row.reading.passages:
         for axis, sides in one.stances.items():
@@ -120,9 +125,12 @@ def _sides(passage: Passage, order: re.Match[str]) -> tuple[set[str], set[str]]:
 def _is_unbound(case: Case, row: Row, passage: Passage) -> bool:
     for told in passage.values:
         for own_passage in row.reading.passages:
-            for own in own_passage.values:
+            for own in own_passage.values[:MOST]:
                 if same(told, own) and belongs(row, told, passage, case.standing):
-                    ways = {bound(own_passage.text, own), bound(passage.text, told)}
+                    ways = {
+                        bound(own_passage.text, own_passage.segments, own),
+                        bound(passage.text, passage.segments, told),
+                    }
                     if ways == {"most", "least"}:
                         return True
     return False
@@ -158,7 +166,12 @@ def _already(row: Row, passage: Passage) -> Iterator[Fault]:
     for act in done & mentions(row.reading.text):
         yield fault("asserted", f"{act}: told as done, and it is still to be done", row.item.id)
     for act, surface in finished(passage.text):
-        if act in row.reading.roots and (not surface.isascii() or surface not in row.reading.text.lower()):
+        named = any(surface in own.text for own in row.names)
+        if (
+            act in row.reading.roots
+            and not named
+            and (not surface.isascii() or surface not in row.reading.text.lower())
+        ):
             yield fault("asserted", f"“{surface}”: told as done, and it is still to be done", row.item.id)
 
 
@@ -177,6 +190,33 @@ def _is_swapped(row: Row, passage: Passage) -> bool:
     told = _parts((passage,), row)
     moves = {(own[name], told[name]) for name in own if name in told}
     return {("does", "gets"), ("gets", "does")} <= moves
+
+
+def _is_crossed(row: Row, passage: Passage) -> bool:
+    """Whether of two values of the row each is told nearer to the word that the other one stands by."""
+    for own in row.reading.passages:
+        for a, b in combinations(own.values[:MOST], 2):
+            by_a, by_b = _beside(own, a), _beside(own, b)
+            told_a = next((v for v in passage.values if same(v, a)), None)
+            told_b = next((v for v in passage.values if same(v, b)), None)
+            if a.kind != b.kind or same(a, b) or by_a == by_b or told_a is None or told_b is None:
+                continue
+            nearer = [_distance(passage, told_b, by_a) - _distance(passage, told_a, by_a)]
+            nearer.append(_distance(passage, told_a, by_b) - _distance(passage, told_b, by_b))
+            if max(nearer) < 0:
+                return True
+    return False
+
+
+def _beside(passage: Passage, value: Value) -> str:
+    """The word that stands last before a value; of the first words the next one after it."""
+    before = [word.stem for word in passage.words if word.start < value.start]
+    after = [word.stem for word in passage.words if word.start > value.start]
+    return (before[-1:] or after[:1] or [""])[0]
+
+
+def _distance(passage: Passage, value: Value, stem: str) -> int:
+    return min((abs(word.start - value.start) for word in passage.words if word.stem == stem), default=0)
 
 
 def _parts(passages: tuple[Passage, ...], row: Row) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Final
 from .acts import mentions
 from .names import Name
 from .values import Value, same, values
-from .words import is_cjk, normalise, root, tokens, words
+from .words import characters, is_cjk, normalise, root, vocabulary, words
 
 LIMIT: Final = 420_000
 """Characters that are read."""
@@ -34,19 +34,13 @@ class Source:
     @cached_property
     def words(self) -> frozenset[str]:
         """Its words in lower case."""
-        return frozenset(token.text for token in tokens(self.lower))
+        return vocabulary(self.lower)
 
     @cached_property
     def roots(self) -> frozenset[str]:
         """Its words as they count."""
         latin = {root(one) for one in self.words if one.isalpha() and not is_cjk(one)}
-        return frozenset(latin) | self._pairs
-
-    @cached_property
-    def _pairs(self) -> frozenset[str]:
-        return (
-            frozenset(word.stem for word in words(self.text) if is_cjk(word.stem)) if is_cjk(self.text) else frozenset()
-        )
+        return frozenset(latin) | characters(self.text)
 
     @cached_property
     def _values(self) -> list[Value]:

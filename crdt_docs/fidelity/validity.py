@@ -5,35 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from .acts import finished
 from .case import Case, Fault, fault
-from .cues import is_open, is_past, is_undecided, settles
+from .cues import cancels, is_open, is_past, is_undecided, settles
 from .items import Row
 from .overlap import recall
 from .reading import Passage
 from .values import same
+from .verbatim import HIDDEN
 
 _OWN: Final = 0.6
 """The share of the words that only a lapsed row has, which tells that row."""
+_ALL, _OTHERS = 0.9, 0.75
+"""The share of a row's words that is as good as all, and what no other row may come to beside it."""
 _LIKE: Final = 0.45
 """The share of a question's words that makes a passage one about it."""
 
 
 def outdated(case: Case) -> Iterator[Fault]:
     """Superseded decisions, retired constraints and forgotten facts, by the words that only they have."""
-    for row in [*case.lapsed, *case.forgotten]:
-        own = _own_words(case, row)
+    for row in case.forgotten:
+        if any(_tells(case, row, passage) for passage in case.bare.passages):
+            yield fault("leaked", "what was to be forgotten is told", row.item.id)
+    for passage in case.bare.passages:
+        if HIDDEN in passage.text and cancels(passage.sentence.label):
+            yield fault("negated", f"told as holding no longer, under “{passage.sentence.label[:40]}”")
+    for row in case.lapsed:
         values = [value for value in row.values if not any(other.has(value) for other in case.standing)]
-        forgotten = row.item.status == "forgotten"
         for passage in case.bare.passages:
-            if values and not forgotten and not any(same(told, value) for told in passage.values for value in values):
-                continue
-            if own and _tells(case, row, own, passage) and (forgotten or not _all_past(row, passage, own)):
-                code, detail = (
-                    ("leaked", "what was to be forgotten is told")
-                    if forgotten
-                    else ("stale", "told as holding, and it does not")
-                )
-                yield fault("leaked" if code == "leaked" else "stale", detail, row.item.id)
+            stated = not values or any(same(told, value) for told in passage.values for value in values)
+            if stated and _tells(case, row, passage) and not _is_over(case, row, passage):
+                yield fault("stale", "told as holding, and it does not", row.item.id)
                 break
 
 
@@ -42,12 +44,19 @@ def _own_words(case: Case, row: Row) -> dict[str, float]:
     return {root: weight for root, weight in row.weights.items() if root not in shared}
 
 
-def _tells(case: Case, row: Row, own: dict[str, float], passage: Passage) -> bool:
-    if recall(own, passage.roots, passage.families) < _OWN or row.likeness(passage) < _LIKE:
-        return False
-    if len(own) == 1 and len(row.weights) > 2 and row.likeness(passage) < _OWN:
-        return False
-    return True
+def _tells(case: Case, row: Row, passage: Passage) -> bool:
+    """Whether the passage has the words that only the row has; or all of its words, and of no other row as many."""
+    own, likeness = _own_words(case, row), row.likeness(passage)
+    if own and recall(own, passage.roots, passage.families) >= _OWN and likeness >= _LIKE:
+        return len(own) > 1 or len(row.weights) < 3 or likeness >= _OWN
+    return likeness >= _ALL and all(other.likeness(passage) < _OTHERS for other in case.standing)
+
+
+def _is_over(case: Case, row: Row, passage: Passage) -> bool:
+    """Whether the passage says that it held once, or of a step that it is done."""
+    if row.item.kind == "next_step" and ("done" in dict(passage.acts).values() or any(finished(passage.text))):
+        return True
+    return _all_past(row, passage, _own_words(case, row) or dict(row.weights))
 
 
 def _all_past(row: Row, passage: Passage, own: dict[str, float]) -> bool:
@@ -72,7 +81,7 @@ def _question(case: Case, row: Row) -> Iterator[Fault]:
             yield fault("asserted", "an open question is told as settled", row.item.id)
             return
     telling = case.tellings[row.item.id]
-    if 0 < telling.share < 1:
+    if telling.is_partial:
         missing = [*(value.amount for value in telling.values), *(name.text for name in telling.names)]
         yield fault(
             "blurred",

@@ -26,7 +26,8 @@ Reading = tuple[int, int, int]
 class Value:
     """``amount`` and ``unit`` are canonical; a ``date`` has ``readings`` instead, more than one if it is ambiguous.
 
-    ``faint`` values (a bare "one", "a week") may answer for a value that is looked for, and are never asked after.
+    ``faint`` values (a bare "one", "a week", "3 days ago") may answer for one that is looked for, and are never asked
+    after.
     """
 
     kind: ValueKind
@@ -143,6 +144,9 @@ def _money(match: Match) -> Value:
     return Value("money", canonical(decimal(match["n"])), unit, *match.span())
 
 
+_AGO: Final = re.compile(r" ago\b|\s?前\)", re.IGNORECASE)
+
+
 def _span(match: Match) -> Value:
     number = decimal(match["n"])
     unit = re.sub(r"[ -]+", " ", match["u"].lower()).removeprefix("个")
@@ -153,7 +157,8 @@ def _span(match: Match) -> Value:
     unit = _SPANS.get(unit.removesuffix("s"), unit.removesuffix("s"))
     if unit in ("week", "fortnight"):
         number, unit = number * (7 if unit == "week" else 14), "day"
-    return Value("span", canonical(number), unit, *match.span())
+    faint = _AGO.match(match.string, match.end()) is not None
+    return Value("span", canonical(number), unit, *match.span(), faint=faint)
 
 
 def _net(match: Match) -> Value:

@@ -25,10 +25,13 @@ _MARKUP: Final = re.compile(r"[*`_~]{1,3}(?=\S)|(?<=\S)[*`_~]{1,3}|\[\d{1,4}\]")
 _MARKER: Final = re.compile(r"^[ \t]{0,8}(?:[-*•·▪◦–—>#]{1,6}|\d{1,2}[.)、](?!\d)|\(\d{1,2}\)|[a-zA-Z]\))[ \t]{0,8}")
 _ENDING: Final = re.compile(r"[.!?。！？…]{1,4}[\"'”’)»」』]{0,2}(?=\s|$|[▫\"“「«⟦" + CJK + r"])|[。！？]")
 _ABBREVIATION: Final = re.compile(
-    r"(?:\b(?:e\.g|i\.e|dr|mr|mrs|ms|prof|vs|no|nos|approx|inc|ltd|co|corp|st|cf|al|fig|sec|ch|art|dept|est|"
-    r"jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)|(?-i:(?<![^\W_])[A-Z]))$",
+    r"(?:\b(?:e\.g|i\.e|dr|mr|mrs|ms|prof|vs|nos?|approx|st|cf|fig|sec|ch|art)|(?-i:(?<![^\W_])[A-Z]))$", re.I
+)
+_SHORTENED: Final = re.compile(
+    r"\b(?:inc|ltd|co|corp|al|dept|est|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)$",
     re.I,
 )
+"""Ends a sentence where a capital follows, and else does not."""
 _STOP_ZH: Final = re.compile(
     "以及|目前|已经|我们|你们|他们|这个|那个|一个|关于|对于|其中|如果|因为|所以|但是|并且|或者|还有|仍然|正在|进行|应当|"
     "应该|必须|需要|可以|现在|同时|然后|以后|之后|之前|为止|[的了已是在和与及或也都就还把被将会要须应由对给让请这那其该等为以于到从向并而但则且吗呢吧啊]"
@@ -61,25 +64,11 @@ def stem(word: str) -> str:
         if word.endswith(suffix) and len(word) - len(suffix) >= 3 and not word.endswith(("ss", "eed")):
             word = word[: len(word) - len(suffix)] + instead
             break
-    if len(word) > 4 and word[-1] == word[-2] and word[-1] not in "sl":
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "sl":
         word = word[:-1]
     if len(word) > 3 and word.endswith("e"):
         word = word[:-1]
     return word
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A word, a number or a single character of a script without spaces, with its place in the text."""
-
-    text: str
-    start: int
-    end: int
-
-    @property
-    def lower(self) -> str:
-        """The word in lower case."""
-        return self.text.lower()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +80,9 @@ class Word:
     denied: bool = False
 
 
-def tokens(text: str) -> list[Token]:
-    """Every word, number and single character, in order."""
-    return [Token(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text)]
+def vocabulary(text: str) -> frozenset[str]:
+    """Its words, numbers and single characters, without their places."""
+    return frozenset(_TOKEN.findall(text))
 
 
 def words(text: str) -> list[Word]:
@@ -121,6 +110,15 @@ def word(lower: str, start: int) -> Word:
 def root(lower: str) -> str:
     """What a word counts as, alone."""
     return word(lower, 0).stem
+
+
+def characters(text: str) -> frozenset[str]:
+    """The words of scripts without spaces, as they count, of a text too long to keep their places."""
+    found: set[str] = set()
+    for run in re.findall(rf"[{CJK}]{{1,4000}}", text):
+        for piece in _STOP_ZH.split(run):
+            found.update(map("".join, zip(piece, piece[1:], strict=False)) if len(piece) > 1 else (piece,))
+    return frozenset(found)
 
 
 def _pairs(run: str, start: int) -> list[Word]:
@@ -169,6 +167,8 @@ def sentences(text: str) -> list[Sentence]:
     return found
 
 
+LONGEST: Final = 800
+"""Characters of a sentence; a longer one is read in pieces, so that work on pairs within a sentence stays bounded."""
 _LABEL: Final = re.compile(r"[^:;.!?。]{1,60}:(?=\D|\s|$)(?!//)")
 
 
@@ -177,17 +177,26 @@ def _split(line: str, start: int, label: str) -> list[Sentence]:
     at = 0
     for ending in [*_ENDING.finditer(line), None]:
         end = ending.end() if ending else len(line)
-        if ending and _ABBREVIATION.search(line, max(0, ending.start() - 8), ending.start()) and end < len(line):
+        if ending and end < len(line) and _goes_on(line, ending):
             continue
-        piece = line[at:end]
-        if piece.strip():
+        for low in range(at, end, LONGEST):
+            piece = line[low : min(low + LONGEST, end)]
             lead = len(piece) - len(piece.lstrip())
             piece = piece.strip()
             own = _LABEL.match(piece)
             ruling = f"{label} {own.group()}".strip() if own else label
-            found.append(Sentence(piece, start + at + lead, ruling, closed=ending is not None))
+            if piece:
+                found.append(Sentence(piece, start + low + lead, ruling, closed=ending is not None))
         at = end
     return found
+
+
+def _goes_on(line: str, ending: re.Match[str]) -> bool:
+    """Whether the full stop is an abbreviation's."""
+    near, end = max(0, ending.start() - 8), ending.start()
+    if _ABBREVIATION.search(line, near, end):
+        return True
+    return _SHORTENED.search(line, near, end) is not None and not line[ending.end() :].lstrip()[:1].isupper()
 
 
 _SEGMENT: Final = re.compile(
