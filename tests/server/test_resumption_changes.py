@@ -169,31 +169,28 @@ async def test_a_script_of_ones_own_sees_nothing_for_one_and_has_a_look_of_its_o
     script, other = await bench.script(phone), await bench.script(phone)
     assert (await bench.resume(script)).looked_at is None
     await wei.do(lambda work: work.decide("Wei signs"))
-    bench.clock.advance(1)
     await script.open()
     await script.do(lambda work: work.decide("Pay by card"))
     await bench.looking.spoke(script.who, bench.task)
     await script.leave()
     missed = [
-        ("added", "decision", "Wei signs", "Wei", "laptop", None),
         ("added", "decision", "Pay by card", "Ann", None, None),
+        ("added", "decision", "Wei signs", "Wei", "laptop", None),
     ]
-    assert await bench.changes(phone) == missed
+    assert sorted(await bench.changes(phone)) == missed
     assert await bench.changes(script) == []
-    bench.clock.advance(1)
     await wei.do(lambda work: work.decide("Wei pays"))
-    assert [one[2] for one in await bench.changes(script)] == ["Wei pays"]
+    assert {one[2] for one in await bench.changes(script)} == {"Wei pays"}
     assert (await bench.resume(other)).looked_at is None
     await other.open()
-    bench.clock.advance(1)
     await other.do(lambda work: work.decide("Pay by cheque"))
-    assert [one[2] for one in await bench.changes(script)] == ["Wei pays", "Pay by cheque"]
-    assert [one[2] for one in await bench.changes(phone)] == ["Wei signs", "Pay by card", "Wei pays", "Pay by cheque"]
+    assert {one[2] for one in await bench.changes(script)} == {"Wei pays", "Pay by cheque"}
+    assert {one[2] for one in await bench.changes(phone)} == {"Wei signs", "Pay by card", "Wei pays", "Pay by cheque"}
     assert await bench.nouns.looks.get(phone.who.user, bench.task, script.who.token) is not None
     await phone.open()
     await phone.leave()
     assert await bench.changes(phone) == []
-    assert [one[2] for one in await bench.changes(script)] == ["Wei pays", "Pay by cheque"]
+    assert {one[2] for one in await bench.changes(script)} == {"Wei pays", "Pay by cheque"}
 
 
 async def test_who_never_looked_is_told_of_no_changes(bench: Bench) -> None:
