@@ -139,6 +139,8 @@ class _Sentence:
                 self._parts.append(Part(part.clause, "nothing", open=False, settles=True))
             return
         self._relabel(part, before)
+        if before and self._is_detail(part, before):
+            part.means = "nothing"
         if before and self._belongs(part, before):
             self._extend(before, part)
         elif before and _fronts(part, before):
@@ -171,6 +173,13 @@ class _Sentence:
             topicless = "bare" in cues and cues["bare"].match(before.clause.plain)
             return before.means == "next_step" or (before.means == "decision" and bool(topicless))
         return beside and before.means == part.means == "next_step"
+
+    def _is_detail(self, part: Part, before: Part) -> bool:
+        """Whether a weak choice after a rule or a choice only tells more of it, or why."""
+        stated = before.means == "constraint" or (before.means == "decision" and not before.weak)
+        return (
+            part.weak and stated and not self._own and part.clause.after in _COMMAS and not self._belongs(part, before)
+        )
 
     def _tells_of(self, part: Part, before: Part) -> bool:
         """Whether a clause only says that the question before it is open."""
