@@ -11,10 +11,12 @@ import traceback
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 import anyio
+import anyio.lowlevel
 from anyio.abc import TaskGroup
 from pycrdt import Map
 
@@ -22,7 +24,7 @@ from agent import filing, summary
 from agent.clock import now_ms
 from agent.context import build_brief, missing
 from agent.mind import Mind, Thought
-from agent.pen import Pen, Removed
+from agent.pen import Pen, Removed, find_place
 from agent.pipe import Begin, Ended, Proposed
 from agent.prose import heal
 from agent.turn import (
@@ -59,7 +61,9 @@ from crdt_docs.presence import Presence
 FLUSH_EVERY: Final = 0.05
 """Seconds between two flushes while words stream; the first goes at once."""
 ARRIVES_WITHIN: Final = 5.0
-"""Seconds for a message that the server named to arrive. One that doesn't was taken away again."""
+"""Seconds for all to arrive that the server had sent when a message was named that is not here."""
+COMES_WITHIN: Final = 0.5
+"""Seconds more for a message that is long. One that does not come was taken away again."""
 MAX_NAME: Final = 200
 TURN_WITHIN: Final = 600.0
 KEPT_WITHIN: Final = 60.0
@@ -125,7 +129,7 @@ class Answering:
                 while self._wishes:
                     await self._do(self._wishes.popleft())
         except TimeoutError:
-            self._happen(Broke("it took too long", "retry"))
+            self._happen(Broke("it took too long"))
         except Removed:
             self._happen(Dismissed())
         except ConnectionRefused as refused:
@@ -148,7 +152,9 @@ class Answering:
                     self._pen.say(text)
                     self._said.set()
                 case File(proposals):
-                    changes, refs = filing.file(proposals, read_contents(self._doc), now_ms())
+                    asked = (*self.turn.asked, *self.turn.covered)
+                    contents = read_contents(self._doc)
+                    changes, refs = filing.file(proposals, contents, now_ms(), by=self._begin.user, asked=asked)
                     filing.enter(self._doc, changes)
                     self._happen(Entered(tuple(refs)))
                 case Quote(unfiled):
@@ -158,7 +164,8 @@ class Answering:
                 case Narrate(text):
                     summary.replace(self._doc, heal(text), by=self._mind.name)
                 case Report(outcome, covered, why):
-                    self._ended = Ended(outcome, covered, why)
+                    elsewhere = self.turn.answer if self.turn.answer != self._begin.answer else None
+                    self._ended = Ended(outcome, covered, why, elsewhere)
                 case _:
                     self._wishes.append(wish)
         self._show()
@@ -182,8 +189,8 @@ class Answering:
 
     async def _consult(self, asked: tuple[str, ...], *, follows: bool) -> None:
         assert self._pen is not None
-        await self._arrive(asked)
         if follows:
+            await self._arrive(asked)
             self._pen.follow()
             while self._pen.flush():
                 pass
@@ -197,12 +204,14 @@ class Answering:
                 begun="" if follows else self._pen.begun,
                 named=self._begin.named,
                 language=self._begin.language,
+                user=self._begin.user,
             )
             async with _closing(self._mind.think(brief)) as thoughts:
                 async for thought in thoughts:
                     self._happen(Thinks(thought))
                     if self._pen.full:
                         break
+                    await anyio.lowlevel.checkpoint()  # a mind that never waits holds up no pipe, socket or stop
         self._happen(Silent())
 
     async def _keep(self) -> None:
@@ -214,12 +223,21 @@ class Answering:
 
     async def _arrive(self, asked: tuple[str, ...]) -> None:
         messages: Map[Any] = self._doc.get("messages", type=Map)
-        with anyio.move_on_after(ARRIVES_WITHIN):
-            await self._client.until(lambda: all(message in messages for message in asked))
+
+        def here() -> bool:
+            return all(message in messages for message in asked)
+
+        if not here():
+            with anyio.move_on_after(ARRIVES_WITHIN):
+                await self._client.barrier()
+            with anyio.move_on_after(COMES_WITHIN):
+                await self._client.until(here)
 
     def _take_pen(self) -> None:
         begin = self._begin
-        self._pen = Pen(self._doc, begin.answer, turn=begin.turn, author=begin.agent, now=now_ms())
+        answer = find_place(self._doc, begin.answer, turn=begin.turn, begun=begin.attempt > 1)
+        self.turn = replace(self.turn, answer=answer)
+        self._pen = Pen(self._doc, answer, turn=begin.turn, author=begin.agent, now=now_ms())
         self._present = frozenset(self._doc.get("messages", type=Map).keys())
 
     # -- beside it

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Collection
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -30,15 +31,16 @@ def build_brief(
     begun: str = "",
     named: bool = False,
     language: Language | None = None,
+    user: str | None = None,
 ) -> Brief:
     """A brief about the messages ``asked``, as far as they stand in the document.
 
     ``answer`` is the entry that is being written: with ``begun`` it is an earlier attempt's and no message; without,
     what stands there was said in an earlier round of this turn, and is the last thing ``before``. ``language`` decides
-    where the messages don't.
+    where the messages don't. ``user`` wrote the messages, whatever they say of themselves.
     """
     messages = [_message(item) for item in contents.messages]
-    questions = tuple(message for message in messages if message.id in asked)
+    questions = tuple(replace(message, author=user or message.author) for message in messages if message.id in asked)
     last = max((message_order(message.id) for message in questions), default=None)
     before = [
         message

@@ -93,6 +93,7 @@ class Door:
                 answer=str(said["answer"]),
                 grant=str(said["grant"]["token"]),
                 agent=str(said["agent"]["name"]),
+                user=str(said["user"]["name"]),
                 named=bool(said["named"]),
                 language=said["language"] if said.get("language") in get_args(Language) else None,
             )
@@ -103,9 +104,12 @@ class Door:
         with _reading("a renewal"):
             return Renewal(bool(said["stop"]), _ids(said["messages"]), said["grant"].get("token"))
 
-    async def end(self, turn: str, outcome: Outcome, covered: tuple[str, ...], why: str | None) -> None:
-        """Give a turn back, answered or not."""
-        body = {"outcome": outcome, "covered": list(covered), **({"why": why} if why else {})}
+    async def end(
+        self, turn: str, outcome: Outcome, covered: tuple[str, ...], why: str | None, answer: str | None = None
+    ) -> None:
+        """Give a turn back, answered or not; ``answer`` if it was not written where it was to be."""
+        body: dict[str, Any] = {"outcome": outcome, "covered": list(covered)}
+        body |= {name: value for name, value in (("why", why), ("answer", answer)) if value}
         await self._ask("POST", f"turns/{turn}/end", body, within=ENDS_FOR)
 
     async def propose_name(self, task: str, name: str, grant: str) -> None:

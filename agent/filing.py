@@ -6,14 +6,15 @@ close anything that a proposal does not name.
 
 F1  an entry's id follows from the message, the kind and the quote, so that a second attempt files nothing new
 F2  every quote stands verbatim in a message of a person's, or is not shown as one
-F3  what can't be filed is quoted in the answer's ``refs``, never dropped where there is something to quote
+F3  who said it is who the server says wrote the turn's messages; what others said is not filed in their names
+F4  what can't be filed is quoted in the answer's ``refs``, never dropped where there is something to quote
 """
 
 from __future__ import annotations
 
 import unicodedata
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, get_args
 
@@ -83,13 +84,15 @@ def entry_id(kind: Kind, source: str, quote: str) -> str:
     return str(uuid.uuid5(_SPACE, "\n".join((kind, source, _folded(quote)))))
 
 
-def file(proposals: Sequence[Proposal], contents: Contents, now: int) -> tuple[list[Change], list[Ref]]:
+def file(
+    proposals: Sequence[Proposal], contents: Contents, now: int, *, by: str, asked: Collection[str]
+) -> tuple[list[Change], list[Ref]]:
     """What is to be changed, and what the answer says of it: ``{"filed": kind, "id", "source"}`` for each entry that
     stands now, ``{"unfiled": quote, "source"}`` for what does not.
 
-    ``now`` in milliseconds: no entry is dated later.
+    ``by`` is who said what is ``asked``, as the server knows. ``now`` in milliseconds: no entry is dated later.
     """
-    ledger = _Ledger(contents, now)
+    ledger = _Ledger(contents, now, by, asked)
     changes: list[Change] = []
     refs: list[Ref] = []
     for place, proposal in enumerate(map(_healed, proposals)):
@@ -110,7 +113,7 @@ def file(proposals: Sequence[Proposal], contents: Contents, now: int) -> tuple[l
 
 def quote(unfiled: Unfiled, contents: Contents) -> list[Ref]:
     """What the answer says of words that a mind could not file: nothing if nobody said anything there (F2)."""
-    ledger = _Ledger(contents, 0)
+    ledger = _Ledger(contents, 0, "", ())
     found = ledger.quotable(unfiled.source, unfiled.quote)
     return [] if found is None else [{"unfiled": found[:MAX_QUOTE], "source": unfiled.source}]
 
@@ -135,8 +138,10 @@ def enter(doc: Doc[Any], changes: Iterable[Change]) -> None:
 class _Ledger:
     """What stands in the task, as far as proposals can refer to it."""
 
-    def __init__(self, contents: Contents, now: int) -> None:
+    def __init__(self, contents: Contents, now: int, by: str, asked: Collection[str]) -> None:
         self._now = now
+        self._by = by
+        self._asked = frozenset(asked)
         self._said = {item["id"]: item for item in contents.messages if item["role"] != "agent"}
         self._constraints = {item["id"]: item for item in contents.constraints}
         self._decisions = {item["id"]: item for item in contents.decisions}
@@ -148,7 +153,7 @@ class _Ledger:
         """Whether it can be filed, and as what."""
         quote = self._verbatim(proposal.source, proposal.quote)
         closing = proposal.kind == "next_step" and proposal.supersedes and not proposal.text.strip()
-        if quote is None or not (closing or self._sound(proposal)):
+        if quote is None or proposal.source not in self._asked or not (closing or self._sound(proposal)):
             return _Not(self.quotable(proposal.source, proposal.quote))
         match proposal.kind:
             case "answer":
@@ -263,7 +268,7 @@ class _Ledger:
         message = self._said[proposal.source]
         said_at = milliseconds(message["at"])
         self._made += 1
-        return message["author"] or "", min(self._now if said_at is None else said_at, self._now) + self._made
+        return self._by, min(self._now if said_at is None else said_at, self._now) + self._made
 
 
 def _healed(proposal: Proposal) -> Proposal:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import Final
+from typing import Final, Literal
 
 import anyio
 from anyio.abc import TaskGroup
@@ -108,7 +108,7 @@ class Host:
                     log.log(level, "turn %s is %s: %s", held.turn, ended.outcome, ended.why)
         except WorkerLost as lost:
             log.warning("turn %s: %s", held.turn, lost)
-            await held.give_back(str(lost))
+            await held.give_back(str(lost), "failed" if held.tried else "released")
         except anyio.get_cancelled_exc_class():
             with anyio.move_on_after(LAST_WORDS, shield=True):
                 await held.give_back("the agent was ended")
@@ -124,6 +124,8 @@ class _Held:
         self._begin: Begin | None = None
         self._worker: Worker | None = None
         self._over = False
+        self.tried = False
+        """Whether a worker has been at it: if that one is lost, the turn may be why."""
         self._stopping = anyio.Event()
 
     def stop(self) -> None:
@@ -150,7 +152,7 @@ class _Held:
         assert self._begin is not None
         if self._over:
             return Ended("stopped")
-        self._worker = worker
+        self._worker, self.tried = worker, True
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._keep)
@@ -165,16 +167,16 @@ class _Held:
         if not self._over:
             self._over = True
             outcome = "released" if ended.outcome == "stopped" else ended.outcome
-            await self._door.end(self.turn, outcome, ended.covered, ended.why)
+            await self._door.end(self.turn, outcome, ended.covered, ended.why, ended.answer)
         return ended
 
-    async def give_back(self, why: str) -> None:
+    async def give_back(self, why: str, outcome: Literal["failed", "released"] = "released") -> None:
         """Tell the server that it is not answered, unless it knows better."""
         if self._over or self._begin is None:
             return
         self._over = True
         try:
-            await self._door.end(self.turn, "released", (), why)
+            await self._door.end(self.turn, outcome, (), why)
         except AgentError as error:
             log.info("turn %s: %s", self.turn, error)  # its lease runs out
 

@@ -6,6 +6,7 @@ character; where people edit in it meanwhile, their words stay.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from pycrdt import Doc, Map, Text
 from agent.prose import Echo, Prose, place_after
 from agent.turn import Ref
 from crdt_docs import entries
+from crdt_docs.ids import new_ordered_id
 from crdt_docs.offsets import engine_offset
 from crdt_docs.values import plain
 from crdt_docs.working_set import put_entry
@@ -22,6 +24,35 @@ TAIL: Final = 64
 MAX_ANSWER: Final = 50_000
 """Characters of one answer, in all attempts; what comes after is not written."""
 BREAK: Final = "\n\n"
+
+
+_SPACE: Final = uuid.UUID("5d1b7f36-6c0e-4a53-9d0e-8a4d0f4c2e11")
+"""A namespace of this module's own (RFC 9562, section 5.5)."""
+PLACES: Final = 16
+
+
+def find_place(doc: Doc[Any], answer: str, *, turn: str, begun: bool) -> str:
+    """The id to write under: ``answer``, or where somebody else stands there the next that is free.
+
+    Every attempt finds the same. ``begun`` if an earlier one may have written already: what looks as if is gone on in.
+    """
+    messages: Map[Any] = doc.get("messages", type=Map)
+    for number in range(PLACES):
+        place = _displaced(answer, number) if number else answer
+        if place not in messages:
+            return place
+        entry = messages[place]
+        if begun and isinstance(entry, Map) and (entry.get("role"), entry.get("turn")) == ("agent", turn):
+            return place
+    return new_ordered_id(uuid.UUID(answer).int >> 80)
+
+
+def _displaced(answer: str, number: int) -> str:
+    """Another UUIDv7 of the same millisecond, the same one for everybody who asks."""
+    dice = uuid.uuid5(_SPACE, f"{answer} {number}").int
+    time = uuid.UUID(answer).int >> 80
+    middle, rest = dice >> 64 & 0xFFF, dice & (1 << 62) - 1
+    return str(uuid.UUID(int=time << 80 | 7 << 76 | middle << 64 | 2 << 62 | rest))
 
 
 class Removed(Exception):

@@ -21,7 +21,10 @@ OUTCOMES: Final[tuple[str, ...]] = get_args(Outcome)
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """Answer these messages. ``messages`` in any order, ``answer`` the id to answer under, ``agent`` a name to show."""
+    """Answer these messages. ``messages`` in any order, ``answer`` the id to answer under, ``agent`` a name to show.
+
+    ``user`` is the name of who wrote the messages, all of them, as the server knows it.
+    """
 
     turn: str
     task: str
@@ -30,6 +33,7 @@ class Begin:
     answer: str
     grant: str
     agent: str
+    user: str
     named: bool
     language: Language | None = None
 
@@ -80,11 +84,15 @@ class Proposed:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How the turn went, and which messages the answer covers. What was written is durable if it is ``done``."""
+    """How the turn went, and which messages the answer covers. What was written is durable if it is ``done``.
+
+    ``answer`` is under which id it was written, if not under the one that the turn named.
+    """
 
     outcome: Outcome
     covered: tuple[str, ...] = ()
     why: str | None = None
+    answer: str | None = None
 
 
 ToWorker: TypeAlias = Begin | Grant | Queued | Stop

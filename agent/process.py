@@ -26,6 +26,10 @@ from crdt_docs.errors import Malformed
 STARTS_WITHIN: Final = 60.0
 HANGS_AFTER: Final = 20.0
 """Seconds without a sign of life after which a worker is lost; it gives one each second."""
+BUSY: Final = 0.05
+"""The part of that time which a worker must have computed to count as working; other processes may take most of it."""
+WORKS_FOR: Final = 3
+"""How many times as long a worker that computes may be silent."""
 ENDS_WITHIN: Final = 5.0
 BOOT: Final = "from agent.nursery import main; from agent.worker import load, run; main(run, load)"
 """The nursery's program."""
@@ -57,8 +61,7 @@ class Worker:
         """The next thing it says, signs of life apart. Raises WorkerLost if it ended, went silent or babbles."""
         while True:
             try:
-                with anyio.fail_after(within or self._patience):
-                    line = await self._reader.readline()
+                line = await self._line(within or self._patience)
                 if not line:
                     raise WorkerLost("a worker ended")
                 word = read_for_host(line)
@@ -68,6 +71,24 @@ class Worker:
                 raise WorkerLost(f"a worker can't be understood ({type(error).__name__})") from None
             if not isinstance(word, Alive):
                 return word
+
+    async def _line(self, patience: float) -> bytes:
+        """Its next line. Raises TimeoutError if it hangs, or computes for too long without a word."""
+        for _ in range(WORKS_FOR):
+            computed = self._computed()
+            with anyio.move_on_after(patience):
+                return await self._reader.readline()
+            if self._computed() - computed < BUSY * patience:
+                break
+        raise TimeoutError
+
+    def _computed(self) -> float:
+        """Seconds of processor time that it has used, where the system tells."""
+        try:
+            fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return 0.0
+        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
 
     def kill(self) -> None:
         """End it now, whatever it is at; ``end`` is still to be called."""

@@ -41,6 +41,12 @@ def test_what_was_said_after_the_asked_ones_is_left_to_its_own_turn() -> None:
     assert [m.text for m in brief.before] == ["one"]
 
 
+def test_what_is_asked_was_written_by_who_the_server_says() -> None:
+    contents, ids = said(("Ana", "user", "one"), ("Ana", "user", "two"))
+    brief = build_brief(contents, [ids[1]], answer="later", now=AT, user="Bo")
+    assert [message.author for message in (*brief.before, *brief.asked)] == ["Ana", "Bo"]
+
+
 def test_the_answer_of_an_earlier_attempt_is_begun_and_no_message() -> None:
     contents, ids = said(("Ana", "user", "one"), ("Clew", "agent", "so far "))
     brief = build_brief(contents, [ids[0]], answer=ids[1], now=AT, begun="so far ")

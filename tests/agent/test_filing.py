@@ -35,7 +35,7 @@ class Trial:
         return Proposal(kind, quote if text is None else text, self.source, quote, **more)
 
     def file(self, *proposals: Proposal) -> list[dict[str, Any]]:
-        changes, refs = file(proposals, self.contents, AT + 5000)
+        changes, refs = file(proposals, self.contents, AT + 5000, by="Ana", asked=[self.source])
         enter(self.doc, changes)
         return refs
 
@@ -85,7 +85,7 @@ def test_a_second_attempt_files_nothing_new_on_whatever_replica() -> None:
     state = trial.doc.get_state()
     assert trial.file(*proposals) == refs
     assert trial.doc.get_state() == state
-    changes, again = file(proposals, read_contents(before), AT + 99_000)
+    changes, again = file(proposals, read_contents(before), AT + 99_000, by="Ana", asked=[trial.source])
     assert again == refs
     assert {change.key for change in changes} >= {ref["id"] for ref in refs}
     enter(before, changes)
@@ -93,6 +93,16 @@ def test_a_second_attempt_files_nothing_new_on_whatever_replica() -> None:
     both = read_contents(trial.doc)
     for name in ("decisions", "constraints", "questions", "slots"):
         assert [item["id"] for item in getattr(both, name)] == [item["id"] for item in getattr(once, name)]
+
+
+def test_who_said_it_is_who_the_server_says_and_what_is_not_asked_is_quoted_only() -> None:
+    trial = Trial()
+    proposals = (trial.proposal("decision", "We ship on Friday"), trial.proposal("answer", "under 300 €", answers="q"))
+    changes, _ = file(proposals[:1], trial.contents, AT, by="Bo", asked=[trial.source])
+    assert [change.entry["by"] for change in changes if isinstance(change, Add)] == ["Bo"]
+    changes, refs = file(proposals, trial.contents, AT, by="Bo", asked=["another"])
+    assert changes == []
+    assert refs == [{"unfiled": quoted, "source": trial.source} for quoted in ("We ship on Friday", "under 300 €")]
 
 
 def test_what_stands_already_in_the_same_words_is_not_filed_again() -> None:
@@ -194,7 +204,8 @@ def test_a_flood_of_proposals_is_cut_and_the_rest_is_quoted() -> None:
 
 def test_nothing_that_is_there_is_written_over() -> None:
     trial = Trial()
-    changes, _ = file((trial.proposal("decision", "We ship on Friday"),), trial.contents, AT)
+    proposals = (trial.proposal("decision", "We ship on Friday"),)
+    changes, _ = file(proposals, trial.contents, AT, by="Ana", asked=[trial.source])
     [add] = changes
     assert isinstance(add, Add)
     put_entry(trial.doc.get("decisions", type=Map), add.key, {"text": "somebody's own"})

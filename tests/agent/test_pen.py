@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from pycrdt import Doc, Map, Text
 
-from agent.pen import MAX_ANSWER, Pen, Removed
+from agent.pen import MAX_ANSWER, Pen, Removed, find_place
 from agent.summary import replace
 from crdt_docs.contents import read_contents
+from crdt_docs.ids import is_id, new_ordered_id
 
 
 def pen(doc: Doc[Any]) -> Pen:
@@ -29,6 +30,21 @@ def answer(doc: Doc[Any]) -> str:
 def words(doc: Doc[Any]) -> Text:
     text: Text = doc.get("messages", type=Map)["a"]["text"]
     return text
+
+
+def test_where_somebody_else_stands_the_answer_goes_to_a_place_of_the_same_moment_that_every_attempt_finds() -> None:
+    doc: Doc[Any] = Doc()
+    messages: Map[Any] = doc.get("messages", type=Map)
+    named = new_ordered_id(1_800_000_000_000)
+    assert find_place(doc, named, turn="t", begun=False) == named
+    messages[named] = "taken"
+    place = find_place(doc, named, turn="t", begun=False)
+    assert place != named and is_id(place) and place[:13] == named[:13]
+    assert find_place(doc, named, turn="t", begun=True) == place
+    messages[place] = Map({"role": "agent", "turn": "t", "text": Text("so far")})
+    assert find_place(doc, named, turn="t", begun=True) == place
+    assert find_place(doc, named, turn="another", begun=True) not in (named, place)
+    assert find_place(doc, named, turn="t", begun=False) not in (named, place)
 
 
 def test_an_answer_is_an_agents_message_with_its_turn_and_what_it_says_of_itself() -> None:

@@ -18,7 +18,7 @@ from agent.pipe import (
 )
 from crdt_docs.errors import Malformed
 
-BEGIN = Begin("t", "task", 2, ("m1", "m2"), "a", "secret", "Clew", True, "zh")
+BEGIN = Begin("t", "task", 2, ("m1", "m2"), "a", "secret", "Clew", "ana", True, "zh")
 
 
 def test_every_word_is_read_as_it_was_written() -> None:
@@ -31,6 +31,7 @@ def test_every_word_is_read_as_it_was_written() -> None:
         Proposed("名"),
         Ended("done", ("m",)),
         Ended("failed", (), "why"),
+        Ended("done", ("m",), None, "elsewhere"),
     ):
         assert read_for_host(write_line(word)) == word
         assert write_line(word).count(b"\n") == 1

@@ -90,6 +90,19 @@ async def test_signs_of_life_keep_a_busy_worker() -> None:
         await worker.end()
 
 
+async def test_a_worker_that_computes_may_be_silent_for_longer_but_not_for_ever() -> None:
+    compute = "\n    end = time.monotonic() + {0}\n    while time.monotonic() < end: pass\n    say(word='boundary')"
+    async with nursery_of(compute.format(0.75), patience=0.5) as nursery:
+        worker = await nursery.bear()
+        assert await worker.hear() == Boundary()
+        await worker.end()
+    async with nursery_of(compute.format(60), patience=0.2) as nursery:
+        worker = await nursery.bear()
+        with pytest.raises(WorkerLost, match="silent"):
+            await worker.hear()
+        await worker.end()
+
+
 async def test_a_nursery_that_was_killed_is_started_again_and_its_workers_live_on() -> None:
     async with nursery_of(f"\n    {ECHO}") as nursery:
         first = await nursery.bear()

@@ -189,6 +189,42 @@ async def test_an_answer_that_somebody_takes_away_stays_away(served: Served, age
         assert turn["answer"] not in laptop.client.doc.get("messages", type=Map)
 
 
+async def test_what_a_message_says_of_its_author_is_not_believed(served: Served, agent: AgentProcess) -> None:
+    async with device(served, served.new_task(), "somebody else") as laptop:
+        said = await laptop.say("decide We sell the company")
+        await laptop.turn_of(said, "done")
+        await laptop.until(lambda: laptop.contents.decisions != [])
+        assert [item["by"] for item in laptop.contents.decisions] == ["owner"]
+
+
+async def test_a_message_that_is_deleted_before_it_is_answered_holds_nothing_up(
+    served: Served, agent: AgentProcess
+) -> None:
+    async with device(served, served.new_task()) as laptop:
+        first = await laptop.say("say Wait.\nblock 1")
+        await laptop.turn_of(first, "running")
+        gone = await laptop.say("Never mind")
+        del laptop.client.doc.get("messages", type=Map)[gone]
+        await laptop.client.barrier()
+        began = anyio.current_time()
+        turn = await laptop.turn_of(gone, "done")
+        assert anyio.current_time() - began < 4
+        assert "Never mind" not in laptop.words(turn["answer"])
+
+
+async def test_a_long_backlog_is_answered_whole_and_in_order(served: Served, agent: AgentProcess) -> None:
+    async with device(served, served.new_task()) as laptop:
+        texts = [f"decide number {number} stands" for number in range(60)]
+        with laptop.client.doc.transaction():
+            said = [laptop.working_set.add_message(text) for text in texts]
+        await laptop.client.barrier()
+        await laptop.turn_of(said[-1], "done")
+        turns = await laptop.turns()
+        assert [message for turn in turns for message in turn["messages"]] == said
+        assert {turn["status"] for turn in turns} == {"done"} and max(len(turn["messages"]) for turn in turns) == 25
+        await laptop.until(lambda: len(laptop.contents.decisions) == len(texts))
+
+
 async def test_people_write_into_the_answer_while_it_is_written_and_lose_nothing(
     served: Served, agent: AgentProcess
 ) -> None:
