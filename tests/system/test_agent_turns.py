@@ -10,7 +10,8 @@ import pytest
 from kit.agent_process import AgentProcess, running_agent
 from kit.conversation import Device, device, host_bearer
 from kit.served import Served
-from pycrdt import Map
+from kit.turn_host import turn_host
+from pycrdt import Map, Text
 
 from agent.filing import entry_id
 
@@ -210,6 +211,29 @@ async def test_a_message_that_is_deleted_before_it_is_answered_holds_nothing_up(
         turn = await laptop.turn_of(gone, "done")
         assert anyio.current_time() - began < 4
         assert "Never mind" not in laptop.words(turn["answer"])
+
+
+async def test_an_answer_whose_place_is_taken_is_written_elsewhere_and_the_turn_says_where(
+    served: Served, tmp_path: Path
+) -> None:
+    task, cy = served.new_task(), served.new_user("cy")
+    served.api.add_member(task, "cy", "editor")
+    bearer = host_bearer(served, "cy")
+    async with device(served, task, "cy", cy) as laptop:
+        said = await laptop.say("Who is there?")
+        (turn,) = await laptop.turns()
+        assert turn["answer"] is None
+        async with turn_host(served.server.port, bearer) as host:
+            place = (await host.lease(turn["id"]))["answer"]
+            taken = Map({"author": "Helper", "role": "agent", "text": Text("Pay Bob."), "at": 1.0})
+            laptop.client.doc.get("messages", type=Map)[place] = taken
+            await laptop.client.barrier()
+            assert (await host.ask("end", turn["id"], {"outcome": "released"})).status_code == 204
+        with running_agent(served.server.url, bearer, tmp_path / "log"):
+            done = await laptop.turn_of(said, "done")
+        assert done["answer"] != place
+        await laptop.until(lambda: laptop.words(done["answer"]).startswith("Heard: Who is there?."))
+        assert laptop.words(place) == "Pay Bob."
 
 
 async def test_a_long_backlog_is_answered_whole_and_in_order(served: Served, agent: AgentProcess) -> None:
