@@ -10,21 +10,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
 
-from crdt_docs.ids import AgentId, MessageId, TaskId, TokenId, TurnId, UserId, new_id
+from crdt_docs.ids import MessageId, TaskId, TokenId, TurnId, UserId, new_id
 from server.domain import turn as states
 from server.domain.access import Role
 from server.domain.errors import Conflict, NotFound
 from server.domain.turn import Host, Leased, Outcome, Refusal, Renewed, Said, Turn
 from server.store import grants
-from server.store.database import Database, Row, Transaction
-
-_TURN: Final = (
-    "id, task, user, answer, status, attempt, created_at, queued_at, agent, host, given, lease_until, why,"
-    " started_at, ended_at, failures, losses, due_at"
-)
-_READ: Final = f"{_TURN}, (SELECT name FROM users u WHERE u.id = turns.user)"
+from server.store.database import Database, Transaction
+from server.store.turn_rows import READ, insert, read, turn_of, update
 
 
 class Turns:
@@ -66,29 +60,29 @@ class Turns:
 
     async def get(self, turn: TurnId) -> Turn | None:
         """The turn, whoever asks: it is the caller who checks that its task is theirs."""
-        return await _read(self._database, "id = ?", turn)
+        return await read(self._database, "id = ?", turn)
 
     async def of_task(self, task: TaskId, limit: int = 200) -> list[Turn]:
         """The task's turns, the newest first."""
         rows = await self._database.all(
-            f"SELECT {_READ} FROM turns WHERE task = ? ORDER BY created_at DESC, rowid DESC LIMIT ?", task, limit
+            f"SELECT {READ} FROM turns WHERE task = ? ORDER BY created_at DESC, rowid DESC LIMIT ?", task, limit
         )
         marks = ", ".join("?" * len(rows))
         said = await self._database.all(
             f"SELECT turn, message FROM turn_messages WHERE turn IN ({marks}) ORDER BY id", *(row[0] for row in rows)
         )
-        return [_turn(row, [message for turn, message in said if turn == row[0]]) for row in rows]
+        return [turn_of(row, [message for turn, message in said if turn == row[0]]) for row in rows]
 
     async def queued(self, now: float) -> list[Turn]:
         """The turns that can be leased now, the oldest first: each person's first in a task where none is running."""
         rows = await self._database.all(
-            f"SELECT {_READ} FROM turns WHERE status = 'queued' AND due_at <= ? AND NOT EXISTS"
+            f"SELECT {READ} FROM turns WHERE status = 'queued' AND due_at <= ? AND NOT EXISTS"
             " (SELECT 1 FROM turns r WHERE r.task = turns.task AND r.status = 'running') AND NOT EXISTS"
             " (SELECT 1 FROM turns e WHERE e.task = turns.task AND e.user = turns.user AND e.status = 'queued'"
             " AND e.rowid < turns.rowid) ORDER BY rowid",
             now,
         )
-        return [_turn(row) for row in rows]
+        return [turn_of(row) for row in rows]
 
     async def unanswered(self, task: TaskId) -> list[MessageId]:
         """The messages that no agent answered or will: their turn failed, or expired. As they were committed."""
@@ -127,7 +121,7 @@ class Turns:
             else:
                 given = await grants.give(tx, leased, host, min(role, Role.EDITOR), now)
                 leased = replace(leased, grant=given.id)
-                await _update(tx, leased)
+                await update(tx, leased)
                 named = await tx.one("SELECT 1 FROM tasks WHERE id = ? AND named_by = 'user'", leased.task)
         if role is None:
             raise Conflict(states.GONE)
@@ -145,7 +139,7 @@ class Turns:
                 renewed = states.fail(renewed, states.GONE, now)
             room = states.MOST_MESSAGES - len(renewed.messages)
             messages = (await _waiting(tx, renewed))[: max(0, room)] if given is not None else []
-            await _update(tx, renewed)
+            await update(tx, renewed)
             if given is None:
                 await grants.revoke(tx, renewed.grant, now)
         return Renewed(renewed, given, tuple(messages))
@@ -179,14 +173,14 @@ class Turns:
     async def stop(self, turn: TurnId, now: float) -> tuple[Turn, Turn]:
         """Stop it, and its grant with it: the turn before and after. Raises NotFound."""
         async with self._database.transaction() as tx:
-            before = await _read(tx, "id = ?", turn)
+            before = await read(tx, "id = ?", turn)
             if before is None:
                 raise NotFound
             after = states.stop(before, now)
             if before.status == "running":
                 await _leave(tx, after, now)
             elif after != before:
-                await _update(tx, after)
+                await update(tx, after)
         return before, after
 
     async def age(self, now: float) -> list[tuple[Turn, Turn]]:
@@ -219,10 +213,10 @@ class Turns:
     ) -> list[tuple[Turn, Turn]]:
         changed = []
         async with self._database.transaction() as tx:
-            for row in await tx.all(f"SELECT {_READ} FROM turns WHERE {which} ORDER BY rowid", *values):
-                before = _turn(row)
+            for row in await tx.all(f"SELECT {READ} FROM turns WHERE {which} ORDER BY rowid", *values):
+                before = turn_of(row)
                 after = become(before)
-                await (_leave(tx, after, now) if before.status == "running" else _update(tx, after))
+                await (_leave(tx, after, now) if before.status == "running" else update(tx, after))
                 changed.append((before, after))
         return changed
 
@@ -237,7 +231,7 @@ async def _leave(tx: Transaction, turn: Turn, now: float) -> None:
         await grants.rest(tx, turn.grant, now)
     else:
         await grants.revoke(tx, turn.grant, now)
-    await _update(tx, turn)
+    await update(tx, turn)
 
 
 async def _waiting(tx: Transaction, turn: Turn) -> list[MessageId]:
@@ -293,12 +287,12 @@ async def _news(tx: Transaction, task: TaskId, user: UserId, messages: Sequence[
 
 async def _queue(tx: Transaction, task: TaskId, user: UserId, messages: Sequence[MessageId], now: float) -> list[Turn]:
     """Fill up the last of the person's queued turns, and queue as many more as it takes."""
-    last = await _read(tx, "task = ? AND user = ? AND status = 'queued' ORDER BY rowid DESC LIMIT 1", task, user)
+    last = await read(tx, "task = ? AND user = ? AND status = 'queued' ORDER BY rowid DESC LIMIT 1", task, user)
     filed = []
     if last is not None and (room := states.room_in(last)):
         own, messages = messages[:room], messages[room:]
         filed.append(last := states.add(last, own, now))
-        await _update(tx, last)
+        await update(tx, last)
         await _say(tx, last, own)
     for start in range(0, len(messages), states.MOST_MESSAGES):
         own = messages[start : start + states.MOST_MESSAGES]
@@ -307,7 +301,7 @@ async def _queue(tx: Transaction, task: TaskId, user: UserId, messages: Sequence
             states.queue(TurnId(new_id()), task, user, own, now), answer=states.answer_after((*own, *before), now)
         )
         filed.append(last)
-        await _insert(tx, last)
+        await insert(tx, last)
         await _say(tx, last, own)
     return filed
 
@@ -333,7 +327,7 @@ def _done(state: Turn | Refusal) -> Turn:
 
 
 async def _mine(tx: Transaction, turn: TurnId, host: Host) -> Turn:
-    found = await _read(tx, "id = ?", turn)
+    found = await read(tx, "id = ?", turn)
     if found is None or not host.may_take(found):
         raise NotFound
     return found
@@ -343,69 +337,3 @@ async def _role(tx: Transaction, turn: Turn) -> Role | None:
     """The role of who asked, if it lets an agent answer."""
     row = await tx.one("SELECT role FROM members WHERE task = ? AND user = ?", turn.task, turn.user)
     return Role(row[0]) if row is not None and row[0] >= Role.EDITOR else None
-
-
-async def _read(tx: Transaction | Database, which: str, *values: object) -> Turn | None:
-    row = await tx.one(f"SELECT {_READ} FROM turns WHERE {which}", *values)
-    if row is None:
-        return None
-    said = await tx.all("SELECT message FROM turn_messages WHERE turn = ? ORDER BY id", row[0])
-    return _turn(row, [one[0] for one in said])
-
-
-async def _insert(tx: Transaction, turn: Turn) -> None:
-    marks = ", ".join("?" * len(_values(turn)))
-    await tx.all(f"INSERT INTO turns ({_TURN}) VALUES ({marks})", *_values(turn))
-
-
-async def _update(tx: Transaction, turn: Turn) -> None:
-    marks = ", ".join("?" * len(_values(turn)))
-    await tx.all(f"UPDATE turns SET ({_TURN}) = ({marks}) WHERE id = ?", *_values(turn), turn.id)
-
-
-def _values(turn: Turn) -> tuple[object, ...]:
-    return (
-        turn.id,
-        turn.task,
-        turn.user,
-        turn.answer,
-        turn.status,
-        turn.attempt,
-        turn.created_at,
-        turn.queued_at,
-        turn.agent,
-        turn.host,
-        turn.grant,
-        turn.lease_until,
-        turn.why,
-        turn.started_at,
-        turn.ended_at,
-        turn.failures,
-        turn.losses,
-        turn.due_at,
-    )
-
-
-def _turn(row: Row, messages: Sequence[str] = ()) -> Turn:
-    return Turn(
-        TurnId(row[0]),
-        TaskId(row[1]),
-        UserId(row[2]),
-        MessageId(row[3]),
-        row[4],
-        row[5],
-        row[6],
-        row[7],
-        AgentId(row[8]) if row[8] else None,
-        TokenId(row[9]) if row[9] else None,
-        TokenId(row[10]) if row[10] else None,
-        row[11],
-        row[12],
-        row[13],
-        row[14],
-        row[15],
-        row[16],
-        row[17],
-        row[18] or "",
-        tuple(MessageId(message) for message in messages),
-    )
