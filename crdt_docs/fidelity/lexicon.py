@@ -287,5 +287,3 @@ COMMON_ZH: Final = _words("""
 杭州 苏州 徐州 温州
 """)
 """Chinese words that begin like a surname and are none."""
-
-TITLES_ZH: Final = ("先生", "女士", "小姐", "经理", "总监", "律师", "老师", "教授", "博士", "主任", "部长", "总", "工")

@@ -21,7 +21,6 @@ _SHAPELESS: Final = dict.fromkeys(
 """Characters without a shape, which may stand between those of a word."""
 _TOKEN: Final = re.compile(rf"[{CJK}]|[^\W\d_{CJK}]{{1,64}}|\d{{1,24}}")
 _IS_CJK: Final = re.compile(f"[{CJK}]")
-_MARKUP: Final = re.compile(r"[*`_~]{1,3}(?=\S)|(?<=\S)[*`_~]{1,3}|\[\d{1,4}\]")
 _MARKER: Final = re.compile(r"^[ \t]{0,8}(?:[-*•·▪◦–—>#]{1,6}|\d{1,2}[.)、](?!\d)|\(\d{1,2}\)|[a-zA-Z]\))[ \t]{0,8}")
 _ENDING: Final = re.compile(r"[.!?。！？…]{1,4}[\"'”’)»」』]{0,2}(?=\s|$|[▫\"“「«⟦" + CJK + r"])|[。！？]")
 _ABBREVIATION: Final = re.compile(
@@ -39,10 +38,10 @@ _STOP_ZH: Final = re.compile(
 
 
 def normalise(text: str, limit: int) -> str:
-    """The first ``limit`` characters in one form: full width as half, curly quotes as straight, no markup."""
+    """The first ``limit`` characters in one form: full width as half, curly quotes as straight, nothing bold."""
     flat = unicodedata.normalize("NFKC", text[:limit])[:limit].translate(_SHAPELESS)
     flat = flat.replace("\u2019", "'").replace("\u2018", "'").replace("\u201c", '"').replace("\u201d", '"')
-    flat = flat.replace("\u2011", "-").replace("\r\n", "\n").replace("\r", "\n")
+    flat = flat.replace("**", "").replace("`", "").replace("\u2011", "-").replace("\r\n", "\n").replace("\r", "\n")
     return re.sub(r"[^\S\n]{2,}|[^\S\n ]", " ", flat)
 
 
