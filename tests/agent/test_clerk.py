@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from kit.briefs import brief, constraint, contents, decision, question, step
+from kit.clerk_briefs import brief, constraint, contents, decision, question, step
 
 from agent.clerk import Clerk
 from agent.clerk.clerk import consider
