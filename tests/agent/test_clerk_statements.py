@@ -61,6 +61,16 @@ def rows(split: str, lang: str | None = None) -> list[Row]:
 
 OWN = [row for row in rows("more") if re.fullmatch(r"(?:en|zh)-m\d+", row["id"])]
 """What was written along with the rules."""
+OTHERS = [row for row in rows("more") if row["id"].startswith("fa-")]
+"""What another hand wrote; the rules were first scored on it when they had been finished on all the rest."""
+HELD_OTHERS = {
+    "constraint": (0.74, 0.65),
+    "decision": (0.53, 0.64),
+    "question": (0.65, 0.46),
+    "answer": (0.65, 0.68),
+    "next_step": (0.56, 0.77),
+}
+"""Recall and precision on these that the rules reach."""
 
 
 def overlap(found: Statement, start: int, end: int) -> float:
@@ -117,6 +127,13 @@ def test_what_the_rules_were_developed_on_is_taken_almost_whole() -> None:
             assert score.recall(kind) >= 0.95 and score.precision(kind) >= 0.95, (name, kind)
 
 
+def test_what_another_hand_wrote_is_taken_as_well_as_it_was() -> None:
+    score = score_of(OTHERS)
+    print("others", *score.lines(), sep="\n")
+    for kind, (recall, precision) in HELD_OTHERS.items():
+        assert score.recall(kind) >= recall and score.precision(kind) >= precision, kind
+
+
 def test_the_frozen_third_is_taken_as_well_as_it_was() -> None:
     score = score_of(rows("frozen"))
     print("frozen", *score.lines(), sep="\n")
@@ -145,8 +162,9 @@ def check_row(row: Row) -> None:
 
 
 def test_the_further_set_is_well_formed_and_apart_from_the_others() -> None:
-    for row in OWN:
+    every = rows("more")
+    for row in every:
         check_row(row)
-    texts = {row["text"] for row in OWN}
-    assert len(texts) == len(OWN) >= 200
+    texts = {row["text"] for row in every}
+    assert len(texts) == len(every) == len(OWN) + len(OTHERS)
     assert not texts & {row["text"] for split in ("dev", "frozen") for row in rows(split)}
