@@ -17,10 +17,11 @@ from agent.clerk.ledger import Ledger
 from agent.clerk.naming import name_from
 from agent.clerk.queries import find_queries
 from agent.clerk.replies import Words
+from agent.clerk.rules import read_patterns
 from agent.clerk.sentences import READ
 from agent.clerk.statements import Statement, find_statements
-from agent.clerk.terms import Known
-from agent.clerk.topics import Decisions, topic_of
+from agent.clerk.terms import Known, terms
+from agent.clerk.topics import Decisions, clear_topic, topic_of
 from agent.mind import Brief, Filed, Kind, Message, Named, Proposal, Said, Thought, Unfiled
 
 _LAST: Final = 20
@@ -63,8 +64,10 @@ class _Turn:
     proposals: list[Proposal] = field(default_factory=list)
     unfiled: list[Unfiled] = field(default_factory=list)
     already: list[tuple[Kind, str]] = field(default_factory=list)
+    held: list[tuple[str, str]] = field(default_factory=list)
     answers: list[str] = field(default_factory=list)
     known: dict[Kind, Known] = field(default_factory=lambda: defaultdict(Known))
+    spoken: frozenset[str] = frozenset()
     cut: bool = False
 
     def __post_init__(self) -> None:
@@ -76,55 +79,86 @@ class _Turn:
         self.cut = self.cut or len(message.text) > READ
         asked_now = [Asked("", proposal.text) for proposal in self.proposals if proposal.kind == "question"]
         found = find_statements(message.text, [*self.ledger.open_questions(), *asked_now])
+        self.spoken = terms(message.text[:READ]) if any(s.kind == "decision" for s in found.statements) else frozenset()
         for statement in found.statements:
-            self._file(statement, message.id)
-        self.unfiled.extend(Unfiled(quote, message.id) for quote in found.unsure)
+            self._file(statement, message)
+        for quote in found.unsure:
+            if not self._is_held(quote, message.id):
+                self.unfiled.append(Unfiled(quote, message.id))
         for query in find_queries(message.text):
             self.answers.extend(self.words.answered(query, self.ledger, self.brief))
 
     def answer(self) -> list[str]:
         """The answer, line by line."""
         lines = [*self.answers, *self.words.filed(self.proposals, self.ledger), *self.words.already(self.already)]
-        lines += self.words.unsure([unfiled.quote for unfiled in self.unfiled])
+        lines += self.words.held(self.held)
+        lines += self.words.unsure(
+            [quote for unfiled in self.unfiled if (quote := unfiled.quote) not in dict(self.held)]
+        )
         if self.cut:
             lines.append(self.words["cut"].format(READ))
         return lines or [self.words["nothing"]]
 
-    def _file(self, statement: Statement, source: str) -> None:
-        quote, kind, question = statement.quote, statement.kind, statement.answers
-        if question == "":
+    def _file(self, statement: Statement, message: Message) -> None:
+        quote, kind, question, source = statement.quote, statement.kind, statement.answers, message.id
+        if kind != "question" and self._is_held(quote, source):
+            return
+        if kind == "question" and (told := self.ledger.telling(quote, self.brief.task_name)):
+            lines = self.words.told(told, self.ledger)
+            self.answers.extend(line for line in lines if line not in self.answers)
+        elif question == "":
             # It answers a question of this same turn, which has no id yet.
             self.unfiled.append(Unfiled(quote, source))
         elif self._is_known(kind, quote, question):
             self.already.append((kind, quote))
         else:
             self.known[kind].add(quote, source)
-            self.proposals.append(self._proposal(statement, source))
+            self._propose(statement, message)
+
+    def _is_held(self, quote: str, source: str) -> bool:
+        """Hand back what changes the amount of a constraint: only people retire one, and never must two stand."""
+        old = self.ledger.limit_on(quote) if read_patterns("topics")["limit"].search(quote) else None
+        if old is None:
+            return False
+        if (quote, old) not in self.held:
+            self.held.append((quote, old))
+            self.unfiled.append(Unfiled(quote, source))
+        return True
 
     def _is_known(self, kind: Kind, quote: str, question: str | None) -> bool:
         if question:
             return self.ledger.holds_answer(question, quote)
         return self.ledger.holds(kind, quote) or self.known[kind].find(quote) is not None
 
-    def _proposal(self, statement: Statement, source: str) -> Proposal:
-        quote, kind = statement.quote, statement.kind
+    def _propose(self, statement: Statement, message: Message) -> None:
+        quote, kind, source = statement.quote, statement.kind, message.id
         if kind != "decision":
-            return Proposal(kind, quote, source, quote, severity=statement.severity, answers=statement.answers)
+            self.proposals.append(
+                Proposal(kind, quote, source, quote, severity=statement.severity, answers=statement.answers)
+            )
+            return
         topic, named = topic_of(quote)
-        old = self.ledger.decided.superseded_by(quote, topic)
-        if old and not named:
+        overtaken = self._overtake(quote, topic)
+        old, unclear = self.ledger.decided.replaced_by(quote, topic, self.spoken)
+        if unclear and not overtaken:
+            self.unfiled.append(Unfiled(quote, source))
+            return
+        clear = clear_topic(topic, quote)
+        if old and (not named or read_patterns("topics")["another"].search(quote)):
             standing = self.ledger.standing("decision")
-            topic = next((str(item["topic"]) for item in standing if item["id"] == old and item.get("topic")), topic)
-        self._overtake(quote, topic)
-        return Proposal(kind, quote, source, quote, topic=topic, supersedes=(old,) if old else ())
+            clear = next((str(item["topic"]) for item in standing if item["id"] == old and item.get("topic")), clear)
+        self.proposals.append(Proposal(kind, quote, source, quote, topic=clear, supersedes=(old,) if old else ()))
 
-    def _overtake(self, quote: str, topic: str) -> None:
+    def _overtake(self, quote: str, topic: str) -> bool:
         """A decision of this turn that a later one of it replaces is not filed: it never stood."""
         mine = [(index, p) for index, p in enumerate(self.proposals) if p.kind == "decision"][-_LAST:]
         decisions = Decisions([{"id": index, "text": p.text, "topic": p.topic} for index, p in mine])
-        if (old := decisions.superseded_by(quote, topic)) is not None:
-            gone = self.proposals.pop(int(old))
-            self.unfiled.append(Unfiled(gone.quote, gone.source))
+        old, _ = decisions.replaced_by(quote, topic, frozenset())
+        if old is None:
+            return False
+        gone = self.proposals.pop(int(old))
+        self.unfiled.append(Unfiled(gone.quote, gone.source))
+        return True
 
 
 def _name(brief: Brief) -> str | None:

@@ -6,16 +6,24 @@ was there already, or a second attempt would say other things than the first.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Final
 
 from agent.clerk.answers import Asked
-from agent.clerk.terms import Known, sense_of
-from agent.clerk.topics import Decisions
+from agent.clerk.rules import read_patterns
+from agent.clerk.terms import Known, sense_of, terms
+from agent.clerk.topics import Decisions, sorts, topic_of
 from agent.mind import Brief, Kind
 
 Item = dict[str, Any]
+_ASKING: Final = terms(
+    "when where date day time venue place location budget price cost fee money deadline much"
+) - terms("budget price cost fee deadline") | terms("什么时候 哪天 几号 何时 时间 日期 地点 哪里 哪儿 多少 多少钱 几点")
+"""What only says which sort of thing is asked for."""
+_AMOUNT: Final = re.compile(r"\d[\d.,]*|[一二两三四五六七八九十百千]+(?=[万千百个人页天块元])")
 _STANDS: Final = {"current", "conflicting", "active", "open", None}
 
 
@@ -28,6 +36,7 @@ class Ledger:
         contents = brief.contents
         steps = [_step(slot) for slot in contents.slots if slot.get("intent") == "next_step"]
         self.decisions = self._before(contents.decisions)
+        self._by_id = {item["id"]: item for item in self.decisions}
         self.questions = self._before(contents.questions)
         self._replaced = {old for item in self.decisions for old in item.get("supersedes") or []}
         self._standing: Mapping[Kind, list[Item]] = {
@@ -36,7 +45,7 @@ class Ledger:
             "question": [item for item in self.questions if self._is_open(item)],
             "next_step": [item for item in self._before(steps) if item.get("status") in _STANDS],
         }
-        self.decided = Decisions(self._standing["decision"])
+        self.decided = Decisions(self._standing["decision"], [self.before(item) for item in self._standing["decision"]])
         self._known = {kind: _known(items) for kind, items in self._standing.items()}
 
     def standing(self, kind: Kind) -> list[Item]:
@@ -55,6 +64,47 @@ class Ledger:
         """Whether a question has this answer already."""
         given = next((item.get("answers") or [] for item in self.questions if item["id"] == question), [])
         return any(sense_of(answer["text"]) == sense_of(text) for answer in self._before(given))
+
+    def before(self, decision: Item) -> str:
+        """The words of all that a decision took the place of, one after another."""
+        olds = list(decision.get("supersedes") or [])
+        seen: dict[str, str] = {}
+        while olds:
+            if (key := olds.pop()) not in seen and (item := self._by_id.get(key)):
+                seen[key] = str(item["text"])
+                olds.extend(item.get("supersedes") or [])
+        return " ".join(seen.values())
+
+    def limit_on(self, quote: str) -> str | None:
+        """The words of a constraint that stands and allows another amount of what a statement is about, or None."""
+        topic, named = topic_of(quote)
+        about, amounts = terms(topic), _amounts(quote)
+        if not named or not about or not amounts:
+            return None
+        for item in self._standing["constraint"]:
+            theirs = _amounts(text := str(item["text"]))
+            if theirs and not theirs & amounts and terms(topic_of(text)[0]) == about:
+                return text
+        return None
+
+    def telling(self, question: str, task: str) -> list[Item]:
+        """The entries that stand and tell what a question asks for, where one does that beyond doubt."""
+        if not read_patterns("topics")["asks"].search(question):
+            return []
+        asked, sort = terms(question) - _ASKING, sorts(question)
+        told = self._told
+        if sort:
+            told = [entry for entry in told if entry[2] & sort]
+            asked = asked if any(asked & about for _, about, _ in told) else asked - terms(task)
+        found = [item for item, about, _ in told if asked <= (about if sort else terms(str(item.get("topic") or "")))]
+        return found if asked or len(found) == 1 and sort else []
+
+    @cached_property
+    def _told(self) -> list[tuple[Item, frozenset[str], frozenset[str]]]:
+        """What stands, each with its terms and the sorts of things it names."""
+        standing = [*self._standing["decision"], *self._standing["constraint"]]
+        words = [f"{item.get('topic') or ''} {item['text']}" for item in standing]
+        return [(item, terms(text), sorts(text)) for item, text in zip(standing, words, strict=True)]
 
     def text_of(self, key: str) -> str:
         """The words of a decision or a question, on one line; nothing if there is none of that id."""
@@ -78,6 +128,10 @@ class Ledger:
     def _is_current(self, item: Item) -> bool:
         """Also what only an attempt before this one superseded."""
         return item.get("status") in _STANDS or item["id"] not in self._replaced
+
+
+def _amounts(text: str) -> frozenset[str]:
+    return frozenset(found[0].rstrip(".,") for found in _AMOUNT.finditer(text))
 
 
 def _known(items: Iterable[Item]) -> Known:

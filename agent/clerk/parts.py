@@ -6,6 +6,7 @@ together. Must never say what is filed: that is for ``statements``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -17,6 +18,8 @@ from agent.clerk.sentences import BLANK, Clause, is_chinese, split
 LONGEST: Final = 400
 """Characters of a clause that is still judged: what is longer was not typed as a statement."""
 _SHORT: Final = 40
+_OBJECT: Final = re.compile(r"and (?!(?:we|i|he|she|they|it|you|the|our|my|that|this|there|let's)\b)", re.I)
+_TOO_LONG: Final = Rule("unsure", re.compile(""), "it runs on for too long to be judged")
 _ASKS: Final = ("?", "？")
 _COMMAS: Final = {",", "，", " "}
 _CLOSING: Final = "?？)）]】\"'”’「」《》“‘%‰€$£¥°#@+-/*_(（["
@@ -69,6 +72,7 @@ class _Sentence:
         self._void = self._label is not None and self._label.means == "nothing"
         self._reported = self._label is not None and self._label.means == "reported"
         self._until_but = False
+        self._told = False
 
     def read(self) -> bool:
         """Take its clauses for what they are; False if nothing in the whole message counts."""
@@ -79,13 +83,20 @@ class _Sentence:
             if len(clause.plain) <= LONGEST and table_of(clause.text).cues["retracts"].search(clause.plain):
                 self._take_back(bare)
                 continue
+            if len(clause.plain) <= LONGEST and table_of(clause.text).cues["denies"].search(clause.plain):
+                self._deny()
+                self._parts.append(Part(bare, "nothing", open=False))
+                continue
             rule = self._rule(bare)
             if rule and rule.scope == "message":
                 return False
             if self._is_reason(clause):
                 self._parts.append(Part(bare, "nothing", open=False))
                 continue
-            if self._reported or (rule and rule.means == "reported"):
+            self._told = (
+                self._reported or self._goes_on_telling(clause) or (rule is not None and rule.means == "reported")
+            )
+            if self._told:
                 self._parts.append(Part(bare, "nothing"))
             elif self._void:
                 self._parts.append(Part(bare, "nothing", open=False))
@@ -118,6 +129,15 @@ class _Sentence:
         stated = any(part.means not in {"nothing", "question"} for part in self._parts[self._begun :])
         reasons = table_of(clause.text).cues["reasons"]
         return stated and reasons.search(f"{clause.after} {clause.plain}") is not None
+
+    def _goes_on_telling(self, clause: Clause) -> bool:
+        """Whether a clause without a subject of its own goes on with what somebody else wants: "and use red paper"."""
+        return self._told and _OBJECT.match(f"{clause.after} {clause.plain}") is not None
+
+    def _deny(self) -> None:
+        """What was told right before is not so: it answers nothing."""
+        if self._parts and self._parts[-1].means == "nothing":
+            self._parts[-1].open = False
 
     def _take_back(self, clause: Clause) -> None:
         """The message takes back what it said last."""
@@ -153,6 +173,8 @@ class _Sentence:
 
     def _relabel(self, part: Part, before: Part | None) -> None:
         """A label, or words that settle what comes next, say what a clause is where its own words do not."""
+        if part.means == "question" or not any(char.isalnum() for char in part.clause.plain):
+            return
         label = self._label if self._own else None
         if label and (before is None or label.means in {"decision", "question"}):
             part.means = label.means
@@ -211,7 +233,7 @@ def _judged(clause: Clause, *, own: bool) -> Rule | None:
     """The first rule that fits a clause; ``own`` if it is known to be the writer's own statement."""
     table, plain = table_of(clause.text), clause.plain
     if len(plain) > LONGEST:
-        return None
+        return _TOO_LONG if any(rule.pattern.search(plain[:LONGEST]) for rule in table.rules if _files(rule)) else None
     rule = None if own else first(table.before, plain)
     marked = clause.text.endswith(_ASKS)
     if rule is None and (marked or not clause.asked):
@@ -219,6 +241,10 @@ def _judged(clause: Clause, *, own: bool) -> Rule | None:
         if (rule or marked) and (vetoed := first(table.unasked, plain.rstrip("?？"))):
             rule = None if vetoed.means == "no_question" and not marked else vetoed
     return rule or first(table.rules, plain)
+
+
+def _files(rule: Rule) -> bool:
+    return rule.means not in {"nothing", "reported", "hedged"} and rule.scope != "beside"
 
 
 def _part(clause: Clause, rule: Rule | None) -> Part:
@@ -300,5 +326,6 @@ def _is_ornament(char: str) -> bool:
 def near(parts: Sequence[Part], index: int) -> str:
     """What stands right before a part in its sentence, and its label."""
     clause = parts[index].clause
-    said = [part.clause.plain for part in parts[max(0, index - 1) : index] if part.clause.sentence == clause.sentence]
+    before = [part for part in parts[max(0, index - 1) : index] if part.clause.sentence == clause.sentence]
+    said = [part.clause.plain for part in before if part.open or part.means == "question"]
     return " ".join([clause.label, *said])

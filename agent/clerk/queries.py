@@ -26,6 +26,7 @@ class Query:
 
 _LONGEST: Final = 200
 _LINE: Final = re.compile(r"(?<=[?？。!！\n])\s*|(?<=\.)\s+")
+_LABELLED: Final = re.compile(r"[:：]\s*(?=\S)")
 _CRITICAL: Final = re.compile(r"\bcritical\b|\bhard\b|关键|硬性|最重要|严格", re.I)
 _SUBJECT: Final = re.compile(r"\b(?:about|on|regarding|concerning|for|with|re)\s+(.{2,80}?)[?.!\s]*$", re.I)
 _NO_SUBJECT: Final = re.compile(r"(?:so far|now|today|the (?:list|plan|task)|this|it|me|everything)\b", re.I)
@@ -35,7 +36,7 @@ _SUBJECT_CHINESE: Final = re.compile(
 )
 _KIND_CHINESE: Final = re.compile(r"约束|限制|要求|决定|问题|待定|没定|下一步|接下来|待办|哪些|什么|任务")
 _AROUND_CHINESE: Final = re.compile(
-    r"^(?:我们|咱们|当时|之前|上次|目前|现在|请问|那|对于|关于|帮我|看看|列出|显示|所有|还|都|最后|到底|[，。？?!！\s])+"
+    r"^(?:我们|咱们|当时|之前|上次|目前|现在|请问|那|对于?|关于|帮我|看看|列出|显示|所有|还|都|最后|到底|[，。？?!！\s])+"
 )
 
 
@@ -50,8 +51,10 @@ def find_queries(text: str) -> list[Query]:
 
 
 def _query(line: str) -> Query | None:
+    """What a line asks for. What only its label says, as in "open question: who pays?", asks for nothing."""
+    label = _LABELLED.search(line)
     for name, pattern in read_patterns("queries").items():
-        if pattern.search(line):
+        if pattern.search(line, label.end() if label else 0):
             of = cast(About, name)
             return Query(of, _subject(line, of), of == "constraints" and bool(_CRITICAL.search(line)))
     return None

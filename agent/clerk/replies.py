@@ -5,12 +5,13 @@ Owns the wording in both languages. Must never say more than what was filed, wha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from agent.clerk.ledger import Ledger
 from agent.clerk.queries import About, Query
 from agent.clerk.terms import shared, terms
+from agent.clerk.topics import sorts
 from agent.mind import Brief, Kind, Language, Message, Proposal
 
 Item = dict[str, Any]
@@ -37,6 +38,9 @@ _WORDS: Final[dict[Language, dict[str, str]]] = {
         "filed": "Filed:",
         "already": "Already in the ledger:",
         "unsure": "Not filed, because I could not tell what to file it as:",
+        "held": "Not filed, because it changes a constraint that only people can retire:",
+        "stands": "now stands",
+        "told": "In the ledger:",
         "hint": "Say it as a decision, a constraint, a question or a next step and I will file it.",
         "replaces": "replaces",
         "answers": "answers",
@@ -72,6 +76,9 @@ _WORDS: Final[dict[Language, dict[str, str]]] = {
         "filed": "已记录：",
         "already": "台账里已有：",
         "unsure": "未记录，因为无法确定该记成哪一类：",
+        "held": "未记录，因为它改变了只有人能撤销的约束：",
+        "stands": "现行的是",
+        "told": "台账里有：",
         "hint": "请明确说成决定、约束、问题或下一步，我就会记下。",
         "replaces": "取代",
         "answers": "回答",
@@ -117,7 +124,16 @@ class Words:
 
     def unsure(self, quotes: Sequence[str]) -> list[str]:
         """What was not filed, in its own words."""
-        return [self["unsure"], *(f"- {_quoted(quote)}" for quote in quotes), self["hint"]] if quotes else []
+        return [self["unsure"], *(f"- {_quoted(_short(quote))}" for quote in quotes), self["hint"]] if quotes else []
+
+    def held(self, found: Sequence[tuple[str, str]]) -> list[str]:
+        """What was not filed since a constraint stands that says otherwise."""
+        lines = [f"- {_quoted(new)}{self['semicolon']}{self['stands']} {_quoted(old)}" for new, old in found]
+        return [self["held"], *lines] if lines else []
+
+    def told(self, items: Sequence[Item], ledger: Ledger) -> list[str]:
+        """Entries that tell what a question asks for."""
+        return [self["told"], *(f"- {self._entry(item, ledger)}" for item in items[:_MOST])]
 
     def answered(self, query: Query, ledger: Ledger, brief: Brief) -> list[str]:
         """What the ledger has to say to a query."""
@@ -143,7 +159,7 @@ class Words:
         if query.critical_only:
             items = [item for item in items if item.get("severity") == "critical"]
         if query.subject:
-            items = _about(query.subject, items)
+            items = _about(query.subject, items, ledger)
         if not items:
             about = self["about"].format(query.subject) if query.subject else ""
             return [self[f"no_{query.of}"].format(about)]
@@ -170,8 +186,11 @@ class Words:
         return [f"- {self._quote(message)}" for score, message in scored if score == best][-_MOST:]
 
     def _quote(self, message: Message) -> str:
-        text = message.text if len(message.text) <= _QUOTED else message.text[:_QUOTED] + "…"
-        return f"{message.author}{self['colon']}{_quoted(text)}"
+        return f"{message.author}{self['colon']}{_quoted(_short(message.text))}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _QUOTED else text[:_QUOTED] + "…"
 
 
 def _quoted(text: str) -> str:
@@ -179,9 +198,12 @@ def _quoted(text: str) -> str:
     return f"“{' '.join(text.split())}”"
 
 
-def _about(subject: str, items: Iterable[Item]) -> list[Item]:
+def _about(subject: str, items: Sequence[Item], ledger: Ledger) -> list[Item]:
+    """The items about a subject: by their words or those of what they replaced, else by the sort it asks for."""
     about = terms(subject)
     if not about:
         return list(items)
-    scored = [(shared(about, terms(f"{item.get('topic') or ''} {item['text']}")), item) for item in items]
-    return [item for score, item in scored if score >= 0.8]
+    words = [f"{item.get('topic') or ''} {item['text']} {ledger.before(item)}" for item in items]
+    found = [item for item, said in zip(items, words, strict=True) if shared(about, terms(said)) >= 0.8]
+    sort = sorts(subject)
+    return found or [item for item in items if sort & sorts(str(item["text"]))]

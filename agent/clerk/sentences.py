@@ -37,6 +37,12 @@ _CODE: Final = re.compile(
     r"|[\w.]+\(.*\))",
 )
 _CODE_LENGTH: Final = 200
+_OWN_WORDS: Final = re.compile(
+    r"^(?:Filed:|Already in the ledger:|Not filed, because .{1,80}:|已记录：|台账里已有：|未记录，.{1,40}：)[ \t]*"
+    r"(?:\n- .*)*",
+    re.M,
+)
+"""What the clerk itself says of its filing, pasted back."""
 _CHINESE_CHAT: Final = re.compile(
     r"^(?:[老小阿][\u4e00-\u9fff]{1,2}|[\u4e00-\u9fff]{1,2}(?:总|工|哥|姐|老师))[:：].{1,400}$", re.M
 )
@@ -46,7 +52,7 @@ _ABBREVIATED: Final = re.compile(
     re.I,
 )
 _END: Final = re.compile(
-    r"[.!?…]+(?=[\s\"')\]”’]|$)|[.!?]*[。！？；;]+[.!?。！？]*|(?<=[\u4e00-\u9fff])\?|\n+|(?<=[^\s])\s(?=\d{1,2}[、)）])"
+    r"[.!?…]+(?=[\s\"')\]”’]|$)|[.!?]*[。！？；;]+[.!?。！？]*|(?<=[\u4e00-\u9fff])\?|\n+|(?<=[^\s])\s(?=\d{1,2}(?:[、)）]|\.[\u4e00-\u9fff]))"
 )
 _MARK: Final = re.compile(r"\s*(?:(?:[-*•–·]|\d{1,2}[.)、）]|\(\d\)|（\d）|[a-z]\))(?!\d)\s*|\[[ x]?\]\s*)*", re.I)
 _COLON: Final = re.compile(r"(?<![0-9])[:：](?!//|\d\d\b|[-o']?[)(DdPp|/\\*](?!\w))|[:：](?=\s)")
@@ -102,7 +108,8 @@ def is_chinese(text: str) -> bool:
 def blank(text: str) -> str:
     """The same length of text with code, quotations and pasted blocks blanked."""
     chars = list(text.replace("’", "'").replace("‘", "'") if "“" not in text else text.replace("’", "'"))
-    _blank_fences(text, chars)
+    _blank_between(text, chars, "```", "```")
+    _blank_between(text, chars, "<!--", "-->")
     _blank_lines(text, chars)
     _blank_quotes("".join(chars), chars)
     return "".join(chars)
@@ -133,21 +140,24 @@ def _blank(chars: list[str], start: int, end: int) -> None:
             chars[index] = BLANK
 
 
-def _blank_fences(text: str, chars: list[str]) -> None:
-    start = text.find("```")
+def _blank_between(text: str, chars: list[str], opening: str, closing: str) -> None:
+    """Code in fences, and comments of a page's source."""
+    start = text.find(opening)
     while start >= 0:
-        end = text.find("```", start + 3)
-        end = len(text) if end < 0 else end + 3
+        end = text.find(closing, start + len(opening))
+        end = len(text) if end < 0 else end + len(closing)
         _blank(chars, start, end)
-        start = text.find("```", end)
+        start = text.find(opening, end)
 
 
 def _blank_lines(text: str, chars: list[str]) -> None:
-    """Quoted lines, code, what follows an announcement of a paste, mail below its headers, chat logs."""
+    """Quoted lines, the clerk's own, code, what follows an announcement of a paste, mail, chat logs."""
     if found := _PASTE.search(text):
         _blank(chars, found.end(), len(text))
     if found := _MAIL.search(text):
         _blank(chars, found.start(), len(text))
+    for found in _OWN_WORDS.finditer(text):
+        _blank(chars, found.start(), found.end())
     lines = _lines(text)
     for start, end in lines:
         if text[start:end].lstrip().startswith((">", "＞")):

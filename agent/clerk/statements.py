@@ -112,7 +112,7 @@ def _answer_of(parts: list[Part], index: int, questions: Questions) -> tuple[Cla
     if clause is part.clause and part.means != "decision" and part.table.cues["sources"].search(clause.plain):
         return None
     context = near(parts, index) if part.means in {"nothing", "unsure"} else ""
-    fitting = questions.answered_by(clause.text, context)
+    fitting = questions.answered_by(clause.plain, context)
     if len(fitting) > 1 and part.means == "nothing":
         part.means = "unsure"
     return (clause, fitting[0]) if len(fitting) == 1 else None

@@ -5,7 +5,9 @@ Owns topics and supersession. Must never retire a decision about something else:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, Final
 
 from agent.clerk.rules import read_patterns
@@ -16,6 +18,9 @@ _LONGEST: Final = 40
 _WORDS: Final = 5
 _SAME_TOPIC: Final = 0.5
 _BY_TOPIC: Final = 3
+_VALUE: Final = re.compile(r"(?:[a-z]+\.? )?[€$£]?\d[\d.,:%-]*(?:st|nd|rd|th|k|m|am|pm)?(?: [a-z]+)?", re.I)
+_HALF: Final = re.compile(r"^[在改换挪移用还不回]|还是|^.$")
+"""What a Chinese topic that is none looks like."""
 _NOT_THINGS: Final = frozenset(
     "we i it everyone everybody all they he she you this that there us let's lets let we'll we're".split()
 )
@@ -26,12 +31,28 @@ def topic_of(quote: str) -> tuple[str, bool]:
     return _chinese_topic(quote) if is_chinese(quote) else _english_topic(quote)
 
 
+def clear_topic(topic: str, quote: str) -> str | None:
+    """A topic that tells what a decision is about; None if it is the whole sentence over again, or only a value."""
+    if sense_of(topic).letters == sense_of(quote).letters or not terms(topic) or _VALUE.fullmatch(topic):
+        return None
+    return None if is_chinese(topic) and _HALF.search(topic) else topic
+
+
+def sorts(text: str) -> frozenset[str]:
+    """Which sorts of things a text names or asks for: a day, a place, a sum."""
+    patterns = read_patterns("topics").items()
+    return frozenset(name for name, pattern in patterns if name.startswith("sort_") and pattern.search(text))
+
+
 class Decisions:
     """Decisions that stand, found by what a new one is about. Items have ``id``, ``text`` and maybe ``topic``."""
 
-    def __init__(self, decisions: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, decisions: Sequence[Mapping[str, Any]], before: Sequence[str] | None = None) -> None:
+        """``before`` is, for each, what it once took the place of."""
+        self._before = [terms(text) for text in before or [""] * len(decisions)]
         self._ids = [str(item["id"]) for item in decisions]
         self._texts = [str(item["text"]) for item in decisions]
+        self._letters = [sense_of(text).letters for text in self._texts]
         self._topics = [terms(str(item.get("topic") or topic_of(str(item["text"]))[0])) for item in decisions]
         self._index = Index([f"{item.get('topic') or ''} {item['text']}" for item in decisions])
 
@@ -44,8 +65,35 @@ class Decisions:
             return None
         return self._ids[scores[0][1]]
 
+    def replaced_by(self, quote: str, topic: str, spoken: frozenset[str]) -> tuple[str | None, bool]:
+        """The id of the decision that a choice replaces, and whether more than one may be meant (then none is).
+
+        A choice that does not say for what it is ("let's use B instead") goes back to what was chosen before, or
+        replaces what its message speaks of (``spoken`` are its terms), or the only decision that stands of its sort.
+        """
+        patterns = read_patterns("topics")
+        if not patterns["another"].search(quote) or patterns["names"].search(quote):
+            return self.superseded_by(quote, topic), False
+        letters, wanted = sense_of(quote).letters, terms(quote)
+        other = [number for number, theirs in enumerate(self._letters) if theirs != letters]
+        returns = [number for number in other if shared(wanted, self._before[number]) >= 1]
+        if patterns["returns"].search(quote) and returns:
+            other = returns
+        elif meant := [number for number in other if shared(spoken - wanted, self._index.about(number)) >= 1]:
+            other = meant
+        elif alike := [number for number in other if shared(wanted, self._topics[number]) >= 1]:
+            other = alike
+        else:
+            sort = sorts(quote)
+            other = [number for number in other if self._sorts[number] & sort or not (sort or self._sorts[number])]
+        return (self._ids[other[0]], False) if len(other) == 1 else (None, len(other) > 1)
+
+    @cached_property
+    def _sorts(self) -> list[frozenset[str]]:
+        return [sorts(text) for text in self._texts]
+
     def _likeness(self, quote: str, about: frozenset[str], mine: frozenset[str], number: int) -> float:
-        if sense_of(quote).letters == sense_of(self._texts[number]).letters:
+        if sense_of(quote).letters == self._letters[number]:
             return 0
         theirs = self._topics[number]
         of_both = shared(about, self._index.about(number) | theirs)

@@ -8,28 +8,16 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from kit.clerk_briefs import brief, constraint, contents, decision, question, step
+from kit.clerk_briefs import brief, constraint, contents, decision, filed, question, said, step, unfiled
 
 from agent.clerk import Clerk
 from agent.clerk.clerk import consider
 from agent.clerk.rules import read_patterns, read_table
-from agent.mind import FellBack, Filed, Language, Message, Mind, Named, Proposal, Said, Thought, Unfiled
+from agent.mind import FellBack, Language, Message, Mind, Named
 
 NET_30 = decision("d1", "Payment is due net 30", "payment terms")
 LAW = decision("d2", "Governing law is Delaware", "governing law")
 HOSTILE = 200_000
-
-
-def said(thoughts: list[Thought]) -> str:
-    return "".join(thought.text for thought in thoughts if isinstance(thought, Said))
-
-
-def filed(thoughts: list[Thought]) -> list[Proposal]:
-    return [proposal for thought in thoughts if isinstance(thought, Filed) for proposal in thought.proposals]
-
-
-def unfiled(thoughts: list[Thought]) -> list[str]:
-    return [thought.quote for thought in thoughts if isinstance(thought, Unfiled)]
 
 
 async def test_the_clerk_is_a_mind() -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from agent.clerk.answers import Asked
 from agent.clerk.statements import Statement, find_statements
+from agent.clerk.terms import terms
 from agent.clerk.topics import Decisions, topic_of
 
 FOLDER = Path(__file__).parent / "statements"
@@ -94,11 +95,12 @@ def judge(row: Row, score: Score) -> None:
             continue
         open_labels.remove(label)
         score.right[found.kind] += 1
-        judge_besides(found, label, ledger.get("decisions", []), score)
+        judge_besides(found, label, row, score)
     score.missed.update(label["kind"] for label in open_labels)
 
 
-def judge_besides(found: Statement, label: Label, decisions: list[Row], score: Score) -> None:
+def judge_besides(found: Statement, label: Label, row: Row, score: Score) -> None:
+    decisions, said = row.get("ledger", {}).get("decisions", []), row["text"]
     if found.kind == "constraint":
         score.besides["severity", found.severity == label["severity"]] += 1
     if found.kind == "answer":
@@ -108,7 +110,7 @@ def judge_besides(found: Statement, label: Label, decisions: list[Row], score: S
         mine, theirs = topic.lower(), label["topic"].lower()
         score.besides["topic", mine in theirs or theirs in mine] += 1
         if decisions:
-            old = Decisions(decisions).superseded_by(found.quote, topic)
+            old, _ = Decisions(decisions).replaced_by(found.quote, topic, terms(said))
             score.besides["supersedes", old == label.get("supersedes")] += 1
 
 

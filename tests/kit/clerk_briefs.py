@@ -1,11 +1,11 @@
-"""Briefs for minds: a working set from parts, and one message or several about it."""
+"""Briefs for minds: a working set from parts, and one message or several about it; and what thoughts came to."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from agent.mind import Brief, Language, Message
+from agent.mind import Brief, Filed, Language, Message, Proposal, Said, Thought, Unfiled
 from crdt_docs.contents import Contents
 
 Item = dict[str, Any]
@@ -52,3 +52,15 @@ def brief(
     )
     known = holding or contents()
     return Brief("A task", language, asked, tuple(before), known, SAID_AT + 100, needs_name=needs_name, begun=begun)
+
+
+def said(thoughts: list[Thought]) -> str:
+    return "".join(thought.text for thought in thoughts if isinstance(thought, Said))
+
+
+def filed(thoughts: list[Thought]) -> list[Proposal]:
+    return [proposal for thought in thoughts if isinstance(thought, Filed) for proposal in thought.proposals]
+
+
+def unfiled(thoughts: list[Thought]) -> list[str]:
+    return [thought.quote for thought in thoughts if isinstance(thought, Unfiled)]
