@@ -18,6 +18,7 @@ from agent.clerk.sentences import BLANK, Clause, is_chinese, split
 LONGEST: Final = 400
 """Characters of a clause that is still judged: what is longer was not typed as a statement."""
 _SHORT: Final = 40
+_SAYS_LITTLE: Final = {"nothing", "unsure", "question"}
 _OBJECT: Final = re.compile(r"and (?!(?:we|i|he|she|they|it|you|the|our|my|that|this|there|let's)\b)", re.I)
 _TOO_LONG: Final = Rule("unsure", re.compile(""), "it runs on for too long to be judged")
 _ASKS: Final = ("?", "？")
@@ -178,6 +179,10 @@ class _Sentence:
         label = self._label if self._own else None
         if label and (before is None or label.means in {"decision", "question"}):
             part.means = label.means
+        elif (
+            part.means == "unsure" and part.clause.text.endswith(_ASKS) and before and before.means not in _SAYS_LITTLE
+        ):
+            part.means = "question"
         elif before and before.settles and part.means in {"nothing", "unsure", "next_step"}:
             part.means = "decision"
 
@@ -194,7 +199,7 @@ class _Sentence:
         if part.weak and beside:
             topicless = "bare" in cues and cues["bare"].match(before.clause.plain)
             return before.means == "next_step" or (before.means == "decision" and bool(topicless))
-        return beside and before.means == part.means == "next_step"
+        return beside and before.means == part.means == "next_step" and not cues["names"].match(plain)
 
     def _is_detail(self, part: Part, before: Part) -> bool:
         """Whether a weak choice after a rule or a choice only tells more of it, or why."""

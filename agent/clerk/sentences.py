@@ -160,7 +160,7 @@ def _blank_lines(text: str, chars: list[str]) -> None:
         _blank(chars, found.start(), found.end())
     lines = _lines(text)
     for start, end in lines:
-        if text[start:end].lstrip().startswith((">", "＞")):
+        if text[start:end].lstrip().startswith((">", "＞", "//")):
             _blank(chars, start, end)
     code = [(start, end) for start, end in lines if _is_code(text[start:end].strip())]
     logged = [found.span() for chat in (_CHAT, _CHINESE_CHAT) for found in chat.finditer(text)]

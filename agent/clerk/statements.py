@@ -6,6 +6,7 @@ guess: what looks like a statement and fits no rule is handed back as unsure. Pu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -18,6 +19,8 @@ from agent.mind import Kind
 from crdt_docs.entries import Severity
 
 _COMMAS = {",", "，", " "}
+_FOLLOWS = re.compile(r"\bso\b|所以|因此|于是|那就?", re.I)
+"""Parts what follows from an answer from the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,10 @@ def _answers(text: str, parts: list[Part], questions: Questions) -> list[Stateme
             continue
         clause, question = told
         end = clause.end
-        while index < len(parts) and _goes_on(parts[index], clause):
+        while index < len(parts) and _goes_on(parts[index], clause, text[end : parts[index].clause.start]):
+            other = _answer_of(parts, index, questions)
+            if other is not None and other[1] != question:
+                break
             end = parts[index].clause.end
             index += 1
         out.append(Statement("answer", text[clause.start : end], clause.start, answers=question))
@@ -128,10 +134,12 @@ def _told(part: Part) -> Clause:
     return replace(clause, text=clause.text[at:], plain=clause.plain[at:], start=clause.start + at)
 
 
-def _goes_on(part: Part, clause: Clause) -> bool:
+def _goes_on(part: Part, clause: Clause, gap: str) -> bool:
     """Whether a clause tells more of an answer, and not where it is from."""
     plain, cues = part.clause.plain, part.table.cues
     if part.clause.sentence != clause.sentence or not part.open or part.means in {"question", "next_step"}:
+        return False
+    if _FOLLOWS.search(gap):
         return False
     own = part.means == "decision" or (part.means == "constraint" and cues["critical"].search(plain))
     return part.clause.after in _COMMAS and not own and not cues["sources"].search(plain)
