@@ -38,7 +38,7 @@ def _evidence(message: Message, like: Likeness, language: Language) -> str:
     if like.copied:
         pasted = _pasted(message, sorted(like.copied))
         return (
-            f"你粘贴的文字“{pasted}”就在这个任务里。"
+            f"您粘贴的文字“{pasted}”就在这个任务里。"
             if language == "zh"
             else f"You pasted text that is in it: “{pasted}”."
         )
@@ -46,7 +46,7 @@ def _evidence(message: Message, like: Likeness, language: Language) -> str:
     if not phrases:
         return ""
     if language == "zh":
-        return f"你的消息提到{'、'.join(f'“{phrase}”' for phrase in phrases)}，这个任务里也有。"
+        return f"您的消息提到{'、'.join(f'“{phrase}”' for phrase in phrases)}，这个任务里也有。"
     *most, last = [f"“{phrase}”" for phrase in phrases]
     return f"Your message speaks of {', '.join(most) + ' and ' if most else ''}{last}, as this task does."
 
@@ -97,7 +97,7 @@ def worked(work: Work, now: float, language: Language) -> str:
     """When and on what the user was on the task."""
     if language == "zh":
         on = "在这台设备上" if work.here else f"在“{work.device}”上" if work.device else ""
-        return f"你{_ago_zh(now - work.at)}{on}处理过它。"
+        return f"您{_ago_zh(now - work.at)}{on}处理过它。"
     on = " on this device" if work.here else f" on “{work.device}”" if work.device else ""
     return f"You worked on it {_ago_en(now - work.at)}{on}."
 

@@ -94,8 +94,8 @@ def test_every_candidate_has_a_score_and_a_reason() -> None:
 def test_reasons_are_told_in_chinese() -> None:
     priors = [prior("租赁", 30, "免租期两个月，押金三个月", here=True), prior("Norway", 0.001)]
     [best, other] = ask(priors, "房东说免租期和押金都不能再谈", "zh").candidates
-    assert best.why == "你的消息提到“免租期”、“押金”，这个任务里也有。你1天前在这台设备上处理过它。"
-    assert other.why == "你刚刚处理过它。"
+    assert best.why == "您的消息提到“免租期”、“押金”，这个任务里也有。您1天前在这台设备上处理过它。"
+    assert other.why == "您刚刚处理过它。"
 
 
 def test_a_reason_names_another_device_and_claims_no_work_that_never_was() -> None:

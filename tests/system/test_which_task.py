@@ -69,6 +69,6 @@ async def test_first_messages_find_their_tasks_among_real_documents(served: Serv
         assert begin(api, one.text)["suggestion"] is None, one.text
     for key, task in chosen.items():
         draft = begin(api, task["documents"][0]["markdown"], lang="zh")
-        assert draft["suggestion"] == ids[key] and draft["candidates"][0]["why"].startswith("你粘贴的文字")
+        assert draft["suggestion"] == ids[key] and draft["candidates"][0]["why"].startswith("您粘贴的文字")
         theirs = begin(stranger, task["documents"][0]["markdown"])["candidates"]
         assert not {candidate["task"]["id"] for candidate in theirs} & {*ids.values()}
