@@ -15,7 +15,7 @@ from typing import Any, Final
 from agent.clerk.answers import Asked
 from agent.clerk.rules import read_patterns
 from agent.clerk.terms import Known, sense_of, terms
-from agent.clerk.topics import Decisions, sorts, topic_of
+from agent.clerk.topics import Decisions, sorts, topic_of, units
 from agent.mind import Brief, Kind
 
 Item = dict[str, Any]
@@ -79,7 +79,14 @@ class Ledger:
         """The words of a constraint that stands and allows another amount of what a statement is about, or None."""
         topic, named = topic_of(quote)
         about, amounts = terms(topic), _amounts(quote)
-        if not named or not about or not amounts:
+        if not amounts:
+            return None
+        if read_patterns("topics")["another"].search(quote):
+            of = units(quote)
+            texts = [str(item["text"]) for item in self._standing["constraint"]]
+            alike = [text for text in texts if units(text) & of and not _amounts(text) & amounts]
+            return alike[0] if len(alike) == 1 else None
+        if not named or not about:
             return None
         for item in self._standing["constraint"]:
             theirs = _amounts(text := str(item["text"]))

@@ -100,8 +100,7 @@ def _answers(text: str, parts: list[Part], questions: Questions) -> list[Stateme
         clause, question = told
         end = clause.end
         while index < len(parts) and _goes_on(parts[index], clause, text[end : parts[index].clause.start]):
-            other = _answer_of(parts, index, questions)
-            if other is not None and other[1] != question:
+            if questions.answered_by(parts[index].clause.plain, "") not in ([], [question]):
                 break
             end = parts[index].clause.end
             index += 1

@@ -12,15 +12,18 @@ from typing import Any, Final
 
 from agent.clerk.rules import read_patterns
 from agent.clerk.sentences import is_chinese
-from agent.clerk.terms import Index, sense_of, shared, terms
+from agent.clerk.terms import Index, sense_of, shared, stem, terms
 
 _LONGEST: Final = 40
 _WORDS: Final = 5
 _SAME_TOPIC: Final = 0.5
 _BY_TOPIC: Final = 3
 _VALUE: Final = re.compile(r"(?:[a-z]+\.? )?[€$£]?\d[\d.,:%-]*(?:st|nd|rd|th|k|m|am|pm)?(?: [a-z]+)?", re.I)
-_HALF: Final = re.compile(r"^[在改换挪移用还不回]|还是|^.$")
+_HALF: Final = re.compile(r"^[在改换挪移用还不回]|还是|^.$|[吧了]$")
 """What a Chinese topic that is none looks like."""
+_COUNTED: Final = re.compile(
+    r"\d[\d.,]*[ -]?([a-z]+|[\u4e00-\u9fff])|[一二两三四五六七八九十百]([页间个人天张块份次])", re.I
+)
 _NOT_THINGS: Final = frozenset(
     "we i it everyone everybody all they he she you this that there us let's lets let we'll we're".split()
 )
@@ -36,6 +39,11 @@ def clear_topic(topic: str, quote: str) -> str | None:
     if sense_of(topic).letters == sense_of(quote).letters or not terms(topic) or _VALUE.fullmatch(topic):
         return None
     return None if is_chinese(topic) and _HALF.search(topic) else topic
+
+
+def units(text: str) -> frozenset[str]:
+    """What is counted in a text: pages, 页."""
+    return frozenset(stem((found[1] or found[2]).lower()) for found in _COUNTED.finditer(text))
 
 
 def sorts(text: str) -> frozenset[str]:
@@ -84,9 +92,16 @@ class Decisions:
         elif alike := [number for number in other if shared(wanted, self._topics[number]) >= 1]:
             other = alike
         else:
-            sort = sorts(quote)
-            other = [number for number in other if self._sorts[number] & sort or not (sort or self._sorts[number])]
+            other = [number for number in other if self._is_alike(number, quote)]
         return (self._ids[other[0]], False) if len(other) == 1 else (None, len(other) > 1)
+
+    def _is_alike(self, number: int, quote: str) -> bool:
+        """Whether a decision is of the sort of a choice, and something is chosen in it."""
+        sort, theirs, of = sorts(quote), self._sorts[number], units(quote)
+        if of and not sort:
+            return bool(of & units(self._texts[number]))
+        chosen = not read_patterns("topics")["dropped"].search(self._texts[number])
+        return chosen and (bool(sort & theirs) or not (sort or theirs or units(self._texts[number])))
 
     @cached_property
     def _sorts(self) -> list[frozenset[str]]:

@@ -46,6 +46,19 @@ def test_where_more_than_one_can_be_meant_it_is_handed_back(text: str, decisions
 
 
 @pytest.mark.parametrize(
+    ("text", "standing"),
+    [
+        ("Let's use WooCommerce instead", "Let's not do the newsletter"),
+        ("改成12页吧", "我们就订两间吧"),
+        ("改到苏州吧", "时间定在12月18日"),
+    ],
+)
+def test_a_choice_of_another_sort_replaces_nothing(text: str, standing: str) -> None:
+    (proposal,) = filed(consider(brief(text, holding=contents(decisions=[decision("d1", standing)]))))
+    assert proposal.supersedes == ()
+
+
+@pytest.mark.parametrize(
     ("text", "asked", "first", "second"),
     [
         (
@@ -76,6 +89,7 @@ def test_there_and_back_again(text: str, asked: str, first: dict[str, object], s
         ("Raise the budget to 15k.", "Budget is 12k"),
         ("The budget is now 15k", "Budget is 12k"),
         ("预算加到25万。", "预算不能超过20万"),
+        ("改成12页吧", "报告不能超过10页"),
     ],
 )
 def test_a_changed_limit_is_handed_back_beside_the_constraint_that_stands(text: str, old: str) -> None:
