@@ -21,10 +21,10 @@ FOLDER = Path(__file__).parent / "statements"
 KINDS = ("constraint", "decision", "question", "answer", "next_step")
 OVERLAP = 0.5
 HELD = {
-    "constraint": (0.89, 0.80),
-    "decision": (0.83, 0.75),
+    "constraint": (0.89, 0.85),
+    "decision": (0.83, 0.78),
     "question": (0.93, 0.95),
-    "answer": (0.95, 0.95),
+    "answer": (1.00, 1.00),
     "next_step": (0.90, 0.80),
 }
 """Recall and precision on the frozen third that the rules reach; 0.90 is wished for each."""
