@@ -6,9 +6,26 @@ text.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .ledger import Blocked, Fidelity, Finding, Kind, LedgerItem, Passed, Severity, Status, Verdict
-from .overlap import coverage
-from .scoring import score
+
+# What judges is loaded by who judges: it compiles its rules, which takes longer than a server should take to start.
+
+
+def score(summary: str, ledger: Sequence[LedgerItem], source: str = "", *, budget_words: int = 120) -> Fidelity:
+    """See ``scoring.score``."""
+    from .scoring import score
+
+    return score(summary, ledger, source, budget_words=budget_words)
+
+
+def coverage(insight: str, summary: str) -> float:
+    """See ``overlap.coverage``."""
+    from .overlap import coverage
+
+    return coverage(insight, summary)
+
 
 __all__ = [
     "Blocked",
