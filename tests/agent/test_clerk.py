@@ -304,14 +304,14 @@ def test_no_text_is_too_strange(seed: int) -> None:
         "我们必须，", "的话", "明天我去", "Dana: must go\n", "tomorrow, ", "Ann and Bob ", "\t", "😂 ", "说", "不",
     ],
 )  # fmt: skip
-def test_hostile_text_takes_well_under_a_second(piece: str) -> None:
+def test_hostile_text_takes_no_time_that_grows_with_its_square(piece: str) -> None:
     read_table("english")
     read_table("chinese")
     read_patterns("queries")
     given = brief((piece * HOSTILE)[:HOSTILE], holding=FULL, needs_name=True)
     begun = time.process_time()
     consider(given)
-    assert time.process_time() - begun < 1
+    assert time.process_time() - begun < 20  # some 0.5 on a quiet machine; minutes where anything backtracks
 
 
 def test_a_long_message_is_read_at_its_beginning_and_that_is_said() -> None:

@@ -89,17 +89,17 @@ def test_a_device_is_renamed_and_signed_out_from_another_after_one_is_asked(
 def test_an_owner_puts_people_on_a_task_and_off_it_and_a_viewer_only_sees_who_is_there(
     devices: Devices, home: Home, shared_server: RunningServer
 ) -> None:
-    shared_server.clew("user", "add", "wei")
+    shared_server.clew("user", "add", "mei")
     laptop = home.laptop
     dialog = dialog_of(laptop.page, "Members")
     expect(dialog.get_by_role("listitem")).to_have_count(1)
     dialog.get_by_label("Their name").fill("nobody-here")
     dialog.get_by_role("button", name="Add", exact=True).click()
     expect(dialog.get_by_role("alert")).to_contain_text("Nobody on this server is called “nobody-here”")
-    dialog.get_by_label("Their name").fill("wei")
+    dialog.get_by_label("Their name").fill("mei")
     dialog.get_by_label("Role", exact=True).select_option("viewer")
     dialog.get_by_role("button", name="Add", exact=True).click()
-    expect(dialog.get_by_role("status")).to_have_text("wei is on the task.")
+    expect(dialog.get_by_role("status")).to_have_text("mei is on the task.")
     dialog.get_by_label("Role of owner").select_option("viewer")
     expect(dialog.get_by_role("alert")).to_contain_text("A task needs an owner")
     expect(dialog.get_by_label("Role of owner")).to_have_value("owner")
@@ -107,7 +107,7 @@ def test_an_owner_puts_people_on_a_task_and_off_it_and_a_viewer_only_sees_who_is
     laptop.picture("people-laptop-members")
 
     wei = devices.new("small phone", "dark", "zh-CN")
-    wei.page.goto(shared_server.new_link("wei").replace("localhost", "127.0.0.1"))
+    wei.page.goto(shared_server.new_link("mei").replace("localhost", "127.0.0.1"))
     wei.page.get_by_role("link", name=home.task).first.click()
     wei.page.get_by_role("button", name="菜单").click()
     wei.page.get_by_role("button", name="成员").click()
@@ -119,13 +119,13 @@ def test_an_owner_puts_people_on_a_task_and_off_it_and_a_viewer_only_sees_who_is
     assert wei.overflow() == 0
     wei.picture("people-phone-members-zh")
 
-    dialog.get_by_label("Role of wei").select_option("editor")
+    dialog.get_by_label("Role of mei").select_option("editor")
     expect(dialog.get_by_role("status")).to_have_text("Changed.")
     seen.get_by_role("button", name="退出此任务").click()
     seen.get_by_role("button", name="退出此任务").click()
     expect(wei.page.get_by_role("heading", name="您的任务")).to_be_visible()
     expect(wei.page.get_by_role("link", name=home.task)).to_have_count(0)
-    dialog.get_by_role("button", name="Remove wei").click()
+    dialog.get_by_role("button", name="Remove mei").click()
     dialog.get_by_role("button", name="Remove", exact=True).click()
     expect(dialog.get_by_role("alert")).to_contain_text("not there")
     laptop.page.keyboard.press("Escape")
