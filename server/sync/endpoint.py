@@ -10,12 +10,13 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket
 
 from crdt_docs.ids import parse_doc_name
 from server.domain.errors import CLOSE, CLOSE_TOO_FAST, ClewError, NotFound
 from server.rooms.connection import Connection
-from server.sync.entry import FAREWELLS, Entry
+from server.sync.entry import Entry
+from server.sync.frames import frames
 from server.sync.inflow import Inflow
 from server.sync.transport import SocketTransport
 
@@ -72,16 +73,7 @@ class SyncEndpoint:
         """Read frames in order; what a frame has to wait for, the next one waits for too."""
         turnstile = self.entry.turnstile
         inflow = Inflow(turnstile.clock)
-        while True:
-            try:
-                message = await socket.receive()
-            except (WebSocketDisconnect, RuntimeError):
-                return
-            if message["type"] != "websocket.receive":
-                if message.get("code") in FAREWELLS:
-                    connection.bid_farewell()
-                return
-            frame = message.get("bytes")
+        async for frame in frames(socket, connection.bid_farewell):
             if frame is None:
                 connection.end(CLOSE["invalid"], "frames are binary here")
                 continue

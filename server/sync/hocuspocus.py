@@ -14,7 +14,7 @@ import asyncio
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket
 
 from crdt_docs.errors import Malformed, TooLarge
 from crdt_docs.ids import DocName, parse_doc_name
@@ -22,7 +22,8 @@ from crdt_docs.messages.hocuspocus import FromClient, decode
 from crdt_docs.messages.vocabulary import Close, Denied, Pong, Token
 from server.domain.errors import CLOSE, CLOSE_AUTH_TIMEOUT, CLOSE_TOO_FAST, ClewError, NotFound, Unauthenticated
 from server.rooms.connection import Connection
-from server.sync.entry import FAREWELLS, Entry
+from server.sync.entry import Entry
+from server.sync.frames import frames
 from server.sync.inflow import Inflow
 from server.sync.lane import Lane
 from server.sync.transport import SocketTransport
@@ -267,17 +268,8 @@ class Lanes:
 
 async def _listen(socket: WebSocket, lanes: Lanes) -> None:
     """Read frames in order."""
-    while True:
-        try:
-            message = await socket.receive()
-        except (WebSocketDisconnect, RuntimeError):
-            return
-        if message["type"] != "websocket.receive":
-            if message.get("code") in FAREWELLS:
-                lanes.bid_farewell()
-            return
-        frame = message.get("bytes")
+    async for frame in frames(socket, lanes.bid_farewell):
         if frame is None:
             lanes.refuse_text()
-            continue
-        await lanes.hear(frame)
+        else:
+            await lanes.hear(frame)
