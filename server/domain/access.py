@@ -7,6 +7,7 @@ from enum import IntEnum
 from typing import Literal, NewType
 
 from crdt_docs.ids import AgentId, DeviceId, Part, SessionId, TaskId, TokenId, UserId
+from server.domain.device import Level
 
 PrincipalKey = NewType("PrincipalKey", str)
 """``user:<id>`` or ``agent:<id>``: what owns a client id for ever (I4), whatever device or token it used."""
@@ -33,6 +34,9 @@ class Principal:
 
     An ``agent`` acts by a grant for ``user``, and ``name`` is the agent's; a ``host`` runs an agent: it hears of turns
     and leases them, and has no role on any task. The built-in agent's host has no user: ``user`` is empty.
+
+    ``level`` is what its device proves of itself; ``proven_at`` (Unix seconds) is when the person last showed that it
+    is them, by a passkey or a number match.
     """
 
     user: UserId
@@ -46,6 +50,8 @@ class Principal:
     cap: Role = Role.OWNER
     expires_at: float | None = None
     authenticated_at: float = 0.0
+    level: Level = Level.NONE
+    proven_at: float | None = None
 
     @property
     def key(self) -> PrincipalKey:

@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 
 from crdt_docs.ids import DeviceId, UserId
+
+
+class Level(IntEnum):
+    """How far a device proves that it is itself, and not somebody who copied its cookie; each is worth more than those
+    before."""
+
+    NONE = 0
+    """A cookie or a bearer, and nothing else."""
+    SOFTWARE = 1
+    """A key that the browser keeps and no script can read (WebCrypto, DPoP)."""
+    HARDWARE = 2
+    """A session that the browser binds to the machine's own key store (Device Bound Session Credentials)."""
 
 
 @dataclass(frozen=True, slots=True)
