@@ -12,13 +12,17 @@ LoginId = NewType("LoginId", str)
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """A browser that is signed in: what its cookie stands for until ``expires_at`` (Unix seconds)."""
+    """A browser that is signed in: what its cookie stands for until ``expires_at`` (Unix seconds).
+
+    ``proven_at`` is when the person last showed that it is them, by a passkey or a number match.
+    """
 
     id: LoginId
     user: UserId
     device: DeviceId
     created_at: float
     expires_at: float
+    proven_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

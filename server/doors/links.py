@@ -1,4 +1,6 @@
-"""One-time links: how a person first enters, and how a second device does. Owns what a link may become.
+"""The threshold that everybody who comes in by a browser passes, and the one-time links by which most do first.
+
+Owns how a new login is made, by whatever way somebody has come, and what a link may become.
 
 There is no "first visitor is owner": the first link is printed on the operator's own terminal, and only who holds its
 secret is let in, once, within ten minutes. The secret stands in the fragment, which browsers send to nobody; the page
@@ -28,14 +30,12 @@ OWNER: Final = "owner"
 
 
 @dataclass(frozen=True, slots=True)
-class Threshold:
-    """The stores that a person passes on the way in."""
+class Arrival:
+    """What a browser brings as it comes in: what to call it, and the login that it has, if it has one."""
 
-    users: Users
-    devices: Devices
-    links: Links
-    logins: Logins
-    audit: Audit
+    name: str
+    kind: str
+    present: Login | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,33 @@ class Entered:
     device: Device
     login: Login
     secret: Secret
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """The stores that a person passes on the way in."""
+
+    users: Users
+    devices: Devices
+    links: Links
+    logins: Logins
+    audit: Audit
+
+    async def enter(self, user: User, arrival: Arrival, now: float, event: str, *, proven: bool = False) -> Entered:
+        """Sign the browser in as the user, who has shown that they may; ``event`` is how, for the audit.
+
+        A browser that is signed in as the same user keeps its device and gets a new login; the caller ends the old one.
+        ``proven`` says that the person has just shown that it is them, and not only somebody with their link.
+        """
+        device, present = None, arrival.present
+        if present is not None and present.user == user.id:
+            device = await self.devices.get(user.id, present.device)
+        if device is None or device.revoked_at is not None:
+            device = await self.devices.add(user.id, arrival.name, arrival.kind, now)
+        login, cookie = await self.logins.issue(user.id, device.id, now, proven=proven)
+        by = Deed(user=user.id, device=device.id)
+        await self.audit.append(event, now, by=by, subjects=[device.id, login.id])
+        return Entered(user, device, login, cookie)
 
 
 class OneTimeLinks:
@@ -65,10 +92,9 @@ class OneTimeLinks:
         now = self._clock.now()
         return await self._over.links.issue(user, now), now + LINK_LIFE
 
-    async def redeem(self, secret: str, name: str, kind: str, present: Login | None) -> Entered:
-        """Burn the link and sign the browser in on a device of that name and kind.
+    async def redeem(self, secret: str, arrival: Arrival) -> Entered:
+        """Burn the link and sign the browser in.
 
-        A browser that is signed in as the same user keeps its device and gets a new login; the caller ends the old one.
         Raises Unauthenticated, in the same words for used, expired and unknown links.
         """
         now = self._clock.now()
@@ -76,15 +102,7 @@ class OneTimeLinks:
         user = await self._over.users.get(link.user) if link else None
         if user is None:
             raise Unauthenticated("This link was used, has expired, or never was one. Run `clew link` for another.")
-        device = None
-        if present is not None and present.user == user.id:
-            device = await self._over.devices.get(user.id, present.device)
-        if device is None or device.revoked_at is not None:
-            device = await self._over.devices.add(user.id, name, kind, now)
-        login, cookie = await self._over.logins.issue(user.id, device.id, now)
-        by = Deed(user=user.id, device=device.id)
-        await self._over.audit.append("link.redeemed", now, by=by, subjects=[device.id, login.id])
-        return Entered(user, device, login, cookie)
+        return await self._over.enter(user, arrival, now, "link.redeemed")
 
 
 def link_url(base: str, secret: Secret) -> str:

@@ -17,7 +17,7 @@ from server.domain.errors import Unauthenticated
 from server.doors.authentication import Authentication
 from server.doors.authority import require_login
 from server.doors.cookie import Cookies
-from server.doors.links import OneTimeLinks, link_url
+from server.doors.links import Arrival, OneTimeLinks, link_url
 from server.doors.revocation import Revocation
 from server.http.endpoint import Answer, Call, Endpoint, Input, Nothing, Row
 from server.http.shapes import Name
@@ -69,7 +69,7 @@ def routes(links: OneTimeLinks, authentication: Authentication, cookies: Cookies
         headers = call.request.headers
         name, kind = guess_device(headers.get("user-agent", ""))
         present = await authentication.login(headers)
-        entered = await links.redeem(given.key, given.device or name, kind, present)
+        entered = await links.redeem(given.key, Arrival(given.device or name, kind, present))
         if present is not None:
             await revocation.login(present)
         answer = SignedIn(

@@ -19,7 +19,7 @@ _TOKEN: Final = (
     " (SELECT name FROM agents a WHERE a.id = tokens.agent)"
 )
 _GIVEN: Final = "SELECT given FROM turns WHERE host = ? AND given IS NOT NULL"
-_LOGIN: Final = "id, user, device, created_at, expires_at"
+_LOGIN: Final = "id, user, device, created_at, expires_at, proven_at"
 
 
 class Tokens:
@@ -125,13 +125,19 @@ class Logins:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def issue(self, user: UserId, device: DeviceId, at: float, life: float = COOKIE_LIFE) -> tuple[Login, Secret]:
-        """Sign the user's device in for ``life`` seconds. Raises NotFound if the device is not theirs or revoked."""
-        login, secret = Login(LoginId(new_id()), user, device, at, at + life), new_secret()
+    async def issue(
+        self, user: UserId, device: DeviceId, at: float, life: float = COOKIE_LIFE, *, proven: bool = False
+    ) -> tuple[Login, Secret]:
+        """Sign the user's device in for ``life`` seconds; ``proven`` says that the person has just shown who they are.
+
+        Raises NotFound if the device is not theirs or revoked.
+        """
+        login, secret = Login(LoginId(new_id()), user, device, at, at + life, at if proven else None), new_secret()
         async with self._database.transaction() as tx:
             await tx.all("DELETE FROM logins WHERE expires_at <= ?", at)
             rows = await tx.all(
-                "INSERT INTO logins (id, hash, user, device, created_at, expires_at) SELECT ?1, ?2, ?3, ?4, ?5, ?6"
+                "INSERT INTO logins (id, hash, user, device, created_at, expires_at, proven_at)"
+                " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7"
                 " WHERE EXISTS (SELECT 1 FROM devices WHERE id = ?4 AND user = ?3 AND revoked_at IS NULL) RETURNING id",
                 login.id,
                 hash_secret(secret),
@@ -139,6 +145,7 @@ class Logins:
                 device,
                 at,
                 login.expires_at,
+                login.proven_at,
             )
         if not rows:
             raise NotFound()
@@ -170,6 +177,22 @@ class Logins:
             user,
         )
         return _login(rows[0]) if rows else None
+
+    async def prove(self, user: UserId, login: LoginId, at: float) -> Secret | None:
+        """Note that the person has just shown who they are, and change the cookie: the old one is dead.
+
+        None if there is no such login of theirs any more.
+        """
+        secret = new_secret()
+        rows = await self._database.write(
+            "UPDATE logins SET hash = ?, proven_at = max(coalesce(proven_at, 0), ?) WHERE id = ? AND user = ?"
+            " RETURNING id",
+            hash_secret(secret),
+            at,
+            login,
+            user,
+        )
+        return secret if rows else None
 
     async def revoke(self, user: UserId, login: LoginId) -> Login | None:
         """Sign out: the cookie is dead, and so are the device's tickets."""
@@ -235,4 +258,4 @@ def _token(row: Row) -> Token:
 
 
 def _login(row: Row) -> Login:
-    return Login(LoginId(row[0]), UserId(row[1]), DeviceId(row[2]), row[3], row[4])
+    return Login(LoginId(row[0]), UserId(row[1]), DeviceId(row[2]), row[3], row[4], row[5])
