@@ -60,6 +60,7 @@ from server.store.log import SqliteLog
 from server.store.nouns import Nouns, open_nouns
 from server.sync.endpoint import SyncEndpoint
 from server.sync.entry import Entry
+from server.sync.hocuspocus import HocuspocusEndpoint
 from server.sync.presences import Presences
 from server.sync.protocol import SocketProtocol
 from server.turns.desk import Desk
@@ -322,11 +323,12 @@ async def composed(
 
     turnstile = Turnstile(Caps(), clock)
     presences = Presences(nouns.sessions, clock)
-    sync = SyncEndpoint(Entry(rooms, authentication, authority, presences, sources.looking, turnstile))
+    entry = Entry(rooms, authentication, authority, presences, sources.looking, turnstile)
     routes = [
         *health.routes(check, lambda: {"clew_rooms_open": len(rooms.live())}, tally),
         *mount(rows, Sightings(authentication, nouns.devices, clock)),
-        WebSocketRoute("/sync/{name:path}", sync.serve),
+        WebSocketRoute("/sync/{name:path}", SyncEndpoint(entry).serve),
+        WebSocketRoute("/hocuspocus", HocuspocusEndpoint(entry).serve),
         *(web.routes(static) if static else web.routes()),
     ]
     async with desk:

@@ -1,14 +1,14 @@
-"""Nobody learns of, or touches, what is not theirs. One table over every route; one that is missing from it fails."""
+"""What somebody may do with what is theirs: by their role, by their bearer, and until it is taken back."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from kit.app_under_test import AppUnderTest, Browser, app_under_test
+from kit.app_under_test import AppUnderTest, app_under_test
+from kit.intruder import World, new_world
 
 from crdt_docs.ids import TaskId, new_id
 from server.domain.access import Role
@@ -20,136 +20,9 @@ async def app(tmp_path: Path) -> AsyncIterator[AppUnderTest]:
         yield app
 
 
-@dataclass
-class World:
-    """What Ana owns and Eve is after."""
-
-    ana: Browser
-    eve: Browser
-    task: str
-    eves_task: str
-    session: str
-    token: str
-    device: str
-    turn: str
-
-
 @pytest.fixture
 async def world(app: AppUnderTest) -> World:
-    ana, eve = await app.sign_in("ana"), await app.sign_in("eve")
-    task = await ana.new_task("Secret merger")
-    session = (await ana.post("/sessions", {"device": "phone"})).json["id"]
-    token = (await ana.post("/tokens", {"task": task})).json["id"]
-    device = (await ana.get(f"/sessions/{session}")).json["device"]
-    assert (await ana.post(f"/tasks/{task}/messages", {"text": "Who buys whom?"})).status == 201
-    turn = (await ana.get(f"/tasks/{task}/turns")).json["turns"][0]["id"]
-    return World(ana, eve, task, await eve.new_task("Eve's own"), session, token, device, turn)
-
-
-Ask = tuple[str, dict[str, Any] | None]
-FOREIGN: dict[tuple[str, str], Callable[[World], Ask]] = {
-    ("GET", "/sessions/{id}"): lambda w: (f"/sessions/{w.session}", None),
-    ("PATCH", "/sessions/{id}"): lambda w: (f"/sessions/{w.session}", {"task_id": None}),
-    ("POST", "/sessions/{id}/end"): lambda w: (f"/sessions/{w.session}/end", None),
-    ("GET", "/tasks/{id}"): lambda w: (f"/tasks/{w.task}", None),
-    ("PATCH", "/tasks/{id}"): lambda w: (f"/tasks/{w.task}", {"name": "mine"}),
-    ("DELETE", "/tasks/{id}"): lambda w: (f"/tasks/{w.task}", None),
-    ("GET", "/tasks/{id}/members"): lambda w: (f"/tasks/{w.task}/members", None),
-    ("POST", "/tasks/{id}/members"): lambda w: (f"/tasks/{w.task}/members", {"user": "eve", "role": "owner"}),
-    ("PATCH", "/tasks/{id}/members/{user}"): lambda w: (f"/tasks/{w.task}/members/{w.ana.user}", {"role": "viewer"}),
-    ("DELETE", "/tasks/{id}/members/{user}"): lambda w: (f"/tasks/{w.task}/members/{w.ana.user}", None),
-    ("POST", "/tasks/{id}/messages"): lambda w: (f"/tasks/{w.task}/messages", {"text": "boo"}),
-    ("GET", "/tasks/{id}/working-set"): lambda w: (f"/tasks/{w.task}/working-set", None),
-    ("GET", "/tasks/{id}/resume"): lambda w: (f"/tasks/{w.task}/resume", None),
-    ("GET", "/tasks/{id}/export"): lambda w: (f"/tasks/{w.task}/export?format=yjs", None),
-    ("POST", "/tasks/{id}/tickets"): lambda w: (f"/tasks/{w.task}/tickets", {}),
-    ("GET", "/tasks/{id}/turns"): lambda w: (f"/tasks/{w.task}/turns", None),
-    ("POST", "/turns/{id}/stop"): lambda w: (f"/turns/{w.turn}/stop", {}),
-    ("DELETE", "/tokens/{id}"): lambda w: (f"/tokens/{w.token}", None),
-    ("PATCH", "/devices/{id}"): lambda w: (f"/devices/{w.device}", {"name": "mine"}),
-    ("DELETE", "/devices/{id}"): lambda w: (f"/devices/{w.device}", None),
-}
-"""For each route with an id in its path, how Eve would use it on what is Ana's. Agents' own are another table's."""
-
-NAMED: dict[str, Callable[[World], tuple[str, str, dict[str, Any]]]] = {
-    "a session in a message": lambda w: ("POST", f"/tasks/{w.eves_task}/messages", {"text": "x", "session": w.session}),
-    "a session in a ticket": lambda w: ("POST", f"/tasks/{w.eves_task}/tickets", {"session": w.session}),
-    "a device in a session": lambda w: ("POST", "/sessions", {"device": w.device}),
-    "a task in a token": lambda w: ("POST", "/tokens", {"task": w.task}),
-}
-"""Ids of Ana's in bodies."""
-
-WITHOUT_IDS = {
-    ("POST", "/sessions"), ("GET", "/sessions"), ("POST", "/tasks"), ("GET", "/tasks"), ("POST", "/tokens"),
-    ("GET", "/tokens"), ("GET", "/devices"), ("POST", "/signin"), ("POST", "/signout"), ("POST", "/links"),
-    ("GET", "/me"), ("GET", "/openapi.json"),
-}  # fmt: skip
-
-
-async def test_every_route_is_in_the_table(app: AppUnderTest) -> None:
-    there = {(row.method, row.path) for row in app.rows if row.door not in ("grant", "host")}
-    assert {route for route in there if "{" in route[1]} == set(FOREIGN)
-    assert {route for route in there if "{" not in route[1]} == WITHOUT_IDS
-
-
-async def state_of(w: World) -> list[Any]:
-    """All that Ana can see, to tell whether anything changed."""
-    paths = [
-        f"/tasks/{w.task}",
-        f"/tasks/{w.task}/members",
-        f"/sessions/{w.session}",
-        "/tokens",
-        "/devices",
-        f"/tasks/{w.task}/turns",
-    ]
-    return [(await w.ana.get(path)).json for path in paths]
-
-
-async def test_what_is_not_theirs_answers_as_what_is_not_there(world: World) -> None:
-    before = await state_of(world)
-    for route, how in FOREIGN.items():
-        path, body = how(world)
-        foreign = await world.eve.ask(route[0], path, body)
-        absent = path
-        for known in (world.session, world.task, world.token, world.device, world.turn):
-            absent = absent.replace(known, new_id())
-        nowhere = await world.eve.ask(route[0], absent, body)
-        assert foreign.status == 404 and foreign.code == "not_found", route
-        assert (foreign.body, foreign.headers) == (nowhere.body, nowhere.headers), route
-        assert await state_of(world) == before, route
-
-
-@pytest.mark.parametrize("route", FOREIGN, ids=lambda route: " ".join(route))
-async def test_the_owner_is_not_refused(world: World, route: tuple[str, str]) -> None:
-    """So that the table above fails for the right reason."""
-    path, body = FOREIGN[route](world)
-    if route in (("PATCH", "/tasks/{id}/members/{user}"), ("DELETE", "/tasks/{id}/members/{user}")):
-        assert (await world.ana.ask(route[0], path, body)).status == 409  # she is the last owner
-    else:
-        assert (await world.ana.ask(route[0], path, body)).status in (200, 201, 204)
-
-
-async def test_a_foreign_id_in_a_body_answers_as_an_unknown_one(world: World) -> None:
-    hers = {world.session, world.device, world.task}
-    for what, how in NAMED.items():
-        method, path, body = how(world)
-        foreign = await world.eve.ask(method, path, body)
-        unknown = {key: new_id() if value in hers else value for key, value in body.items()}
-        nowhere = await world.eve.ask(method, path, unknown)
-        assert foreign.status == 404 and foreign.body == nowhere.body, what
-
-
-async def test_without_a_credential_every_route_is_closed(app: AppUnderTest, world: World) -> None:
-    for row in app.rows:
-        path = row.path.replace("{id}", world.task).replace("{user}", world.ana.user)
-        for headers in ({}, {"authorization": "Bearer " + "A" * 43}, {"cookie": "clew-8484=" + "A" * 43}):
-            who = Browser(app.app, {"origin": "http://localhost:8484", **headers})
-            answer = await who.ask(row.method, path, {} if row.method in ("POST", "PATCH", "PUT") else None)
-            if row.door == "anyone":
-                assert answer.status in (200, 422), row.path
-            else:
-                assert answer.status == 401 and answer.code == "unauthenticated", row.path
-                assert answer.headers["www-authenticate"].startswith("Bearer")
+    return await new_world(app)
 
 
 ODD_IDS = [
@@ -260,12 +133,12 @@ MASS: list[tuple[str, str, dict[str, Any]]] = [
 
 
 async def test_a_field_that_is_not_offered_is_refused_and_changes_nothing(world: World) -> None:
-    before = await state_of(world)
+    before = await world.state()
     for method, path, body in MASS:
         there = path.format(id=world.task, session=world.session, device=world.device)
         answer = await world.ana.ask(method, there, body)
         assert answer.status == 422 and answer.code == "invalid" and answer.json["errors"], (path, body)
-        assert await state_of(world) == before, (path, body)
+        assert await world.state() == before, (path, body)
 
 
 async def test_a_revoked_bearer_is_nobody(app: AppUnderTest, world: World) -> None:

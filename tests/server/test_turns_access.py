@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from kit.app_under_test import Answered, AppUnderTest, Browser, app_under_test
+from kit.intruder import FOREIGN, OPEN
 from starlette.datastructures import Headers
 
 from crdt_docs.ids import TaskId, TokenId, new_id
@@ -18,7 +19,7 @@ from server.domain.errors import Forbidden, NotFound, Unauthenticated
 from server.domain.turn import HEAD_START
 from server.doors.authority import require_account, require_login
 
-ANYONE = {("GET", "/openapi.json"), ("POST", "/signin")}
+ANYONE = set(OPEN)
 OF_GRANTS = {
     ("GET", "/tasks"), ("GET", "/tasks/{id}"), ("GET", "/tasks/{id}/turns"), ("GET", "/tasks/{id}/working-set"),
     ("GET", "/tasks/{id}/resume"), ("POST", "/tasks/{id}/messages"), ("PUT", "/tasks/{id}/proposed-name"),
@@ -28,15 +29,10 @@ OF_HOSTS = {
     ("GET", "/turns/offers"), ("POST", "/turns/{id}/lease"), ("POST", "/turns/{id}/renew"), ("POST", "/turns/{id}/end"),
 }  # fmt: skip
 BODIES: dict[tuple[str, str], dict[str, Any]] = {
-    ("POST", "/tasks/{id}/messages"): {"text": "hello"},
+    **{route: dict(attempt.body) for route, attempt in FOREIGN.items() if attempt.body is not None},
+    **{route: dict(body) for route, body in OPEN.items() if body is not None},
     ("PUT", "/tasks/{id}/proposed-name"): {"name": "Acme"},
     ("POST", "/turns/{id}/end"): {"outcome": "done"},
-    ("POST", "/tasks/{id}/members"): {"user": "eve", "role": "owner"},
-    ("PATCH", "/tasks/{id}/members/{user}"): {"role": "viewer"},
-    ("PATCH", "/tasks/{id}"): {"status": "done"},
-    ("PATCH", "/sessions/{id}"): {"task_id": None},
-    ("PATCH", "/devices/{id}"): {"name": "mine"},
-    ("POST", "/signin"): {"key": "A" * 43, "device": "laptop"},
 }
 
 
