@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from server.cli import (
     agent,
+    audit,
     backup,
     demo,
     doctor,
@@ -28,7 +29,23 @@ from server.cli import (
 )
 from server.domain.errors import ClewError
 
-COMMANDS = (serve, demo, agent, link, token, user, tasks, sessions, backup, restore, verify, repair, doctor, version)
+COMMANDS = (
+    serve,
+    demo,
+    agent,
+    link,
+    token,
+    user,
+    tasks,
+    sessions,
+    audit,
+    backup,
+    restore,
+    verify,
+    repair,
+    doctor,
+    version,
+)
 
 
 def parser() -> argparse.ArgumentParser:

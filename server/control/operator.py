@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, Protocol, cast, get_args
 
 from crdt_docs.ids import DocName, TaskId, TokenId, is_id
+from server.control.trail import Trail
 from server.domain.access import ROLE_NAMES, Principal, Role
 from server.domain.audit import Deed
 from server.domain.clock import Clock, iso
@@ -94,6 +95,7 @@ class Operator:
         mends: Mends | None = None,
         status: Callable[[], Mapping[str, Any]] | None = None,
         backs_up: BacksUp | None = None,
+        more: Mapping[str, Callable[[Arguments], Awaitable[Any]]] | None = None,
     ) -> None:
         self._nouns = nouns
         self._clock = clock
@@ -119,6 +121,8 @@ class Operator:
             "repair": self._repair,
             "backup": self._backup,
             "status": self._status,
+            **Trail(nouns, clock).commands,
+            **(more or {}),
         }
 
     async def answer(self, command: str, arguments: Arguments) -> Any:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from server.store.accounts import Accounts
 from server.store.agents import Agents
 from server.store.audit import Audit
 from server.store.database import Database
+from server.store.device_grants import DeviceGrants
 from server.store.devices import Devices
+from server.store.identities import Identities
+from server.store.invitations import Invitations
+from server.store.keys import Keys
 from server.store.looks import Looks
 from server.store.names import Names
+from server.store.passkeys import Passkeys
 from server.store.sessions import Sessions
 from server.store.tasks import Tasks
 from server.store.tickets import Tickets
@@ -41,12 +47,20 @@ class Nouns:
     turns: Turns
     looks: Looks
     names: Names
+    keys: Keys
+    accounts: Accounts
+    passkeys: Passkeys
+    invitations: Invitations
+    identities: Identities
+    device_grants: DeviceGrants
 
 
 @asynccontextmanager
 async def open_nouns(folder: Path) -> AsyncIterator[Nouns]:
     """Open ``clew.db`` in the data folder, which the caller holds."""
-    async with Database.open(folder / DATABASE) as db:
+    async with AsyncExitStack() as stack:
+        db = await stack.enter_async_context(Database.open(folder / DATABASE))
+        keys = stack.enter_context(Keys(folder))
         yield Nouns(
             db,
             Users(db),
@@ -57,9 +71,15 @@ async def open_nouns(folder: Path) -> AsyncIterator[Nouns]:
             Logins(db),
             Links(db),
             Tickets(db),
-            Audit(db),
+            Audit(db, lambda text: keys.mac("audit", text)),
             Agents(db),
             Turns(db),
             Looks(db),
             Names(db),
+            keys=keys,
+            accounts=Accounts(db),
+            passkeys=Passkeys(db),
+            invitations=Invitations(db),
+            identities=Identities(db),
+            device_grants=DeviceGrants(db),
         )
