@@ -9,6 +9,8 @@ from typing import Literal, NewType
 from crdt_docs.ids import AgentId, DeviceId, Part, SessionId, TaskId, TokenId, UserId
 from server.domain.device import Level
 
+LoginId = NewType("LoginId", str)
+"""A browser's cookie, as it may be named."""
 PrincipalKey = NewType("PrincipalKey", str)
 """``user:<id>`` or ``agent:<id>``: what owns a client id for ever (I4), whatever device or token it used."""
 
@@ -35,6 +37,8 @@ class Principal:
     An ``agent`` acts by a grant for ``user``, and ``name`` is the agent's; a ``host`` runs an agent: it hears of turns
     and leases them, and has no role on any task. The built-in agent's host has no user: ``user`` is empty.
 
+    ``login`` is what its cookie stands for. Whoever is *visiting* came by a handoff: by a login for one task.
+
     ``level`` is what its device proves of itself; ``proven_at`` (Unix seconds) is when the person last showed that it
     is them, by a passkey or a number match.
     """
@@ -52,6 +56,8 @@ class Principal:
     authenticated_at: float = 0.0
     level: Level = Level.NONE
     proven_at: float | None = None
+    login: LoginId | None = None
+    visiting: bool = False
 
     @property
     def key(self) -> PrincipalKey:

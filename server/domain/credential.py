@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NewType
 
 from crdt_docs.ids import AgentId, DeviceId, SessionId, TaskId, TokenId, UserId
-from server.domain.access import Role
+from server.domain.access import LoginId, Role
 
 Secret = NewType("Secret", str)
 """Unpadded base64url of 32 random bytes, as the person or script holds it."""
@@ -66,3 +66,4 @@ class Ticket:
     token: TokenId | None
     task: TaskId
     expires_at: float
+    login: LoginId | None = None

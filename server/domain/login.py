@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NewType
 
-from crdt_docs.ids import DeviceId, UserId
-
-LoginId = NewType("LoginId", str)
+from crdt_docs.ids import DeviceId, TaskId, UserId
+from server.domain.access import LoginId as LoginId
+from server.domain.access import Role
 
 
 @dataclass(frozen=True, slots=True)
 class Login:
     """A browser that is signed in: what its cookie stands for until ``expires_at`` (Unix seconds).
 
-    ``proven_at`` is when the person last showed that it is them, by a passkey or a number match.
+    ``proven_at`` is when the person last showed that it is them, by a passkey or a number match. A *visiting* browser
+    came by a handoff and has ``task`` alone, as ``role`` at most; others have neither.
     """
 
     id: LoginId
@@ -23,6 +23,17 @@ class Login:
     created_at: float
     expires_at: float
     proven_at: float | None = None
+    task: TaskId | None = None
+    role: Role | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """To what a visiting browser is let in: one task, as what, and for how many seconds."""
+
+    task: TaskId
+    role: Role
+    life: float
 
 
 @dataclass(frozen=True, slots=True)

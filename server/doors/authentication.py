@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeGuard
 from starlette.datastructures import Headers
 
 from crdt_docs.ids import TaskId, UserId
-from server.domain.access import Principal
+from server.domain.access import LoginId, Principal, Role
 from server.domain.clock import Clock
 from server.domain.credential import LEASE, Token, TokenKind
 from server.domain.errors import Unauthenticated
@@ -58,9 +58,7 @@ class Authentication:
         login = await self.login(headers)
         if login is None:
             raise Unauthenticated
-        user = await self._user(login.user)
-        expires_at = login.expires_at
-        return Principal(user.id, user.name, device=login.device, expires_at=expires_at, authenticated_at=since)
+        return _of_login(login, await self._user(login.user), since)
 
     async def login(self, headers: Headers) -> Login | None:
         """The living login that the cookie stands for."""
@@ -121,12 +119,29 @@ class Authentication:
             expires_at=now + LEASE,
             authenticated_at=since,
         )
+        if ticket.login is not None:
+            principal = await self._by_login(principal, ticket.login)
         if ticket.token is None:
             return principal
         token = await self._keyring.tokens.get(ticket.user, ticket.token)
         if token is None or token.kind != "user":
             raise Unauthenticated
         return replace(principal, token=token.id, cap=token.role, expires_at=min(now + LEASE, token.expires_at))
+
+    async def _by_login(self, principal: Principal, login: LoginId) -> Principal:
+        """The principal of a ticket, bounded as the login behind it is now. Raises Unauthenticated if that ended."""
+        held = await self._keyring.logins.get(principal.user, login)
+        ends = principal.expires_at or 0.0
+        if held is None or held.expires_at <= self._clock.now() or held.task not in (None, principal.task):
+            raise Unauthenticated
+        return replace(
+            principal,
+            cap=held.role or Role.OWNER,
+            expires_at=min(ends, held.expires_at),
+            proven_at=held.proven_at,
+            login=held.id,
+            visiting=held.task is not None,
+        )
 
     async def _by_bearer(self, secret: str | None) -> Principal:
         now, since = self._clock.now(), self._clock.monotonic()
@@ -150,6 +165,21 @@ class Authentication:
 def chosen(subprotocols: Sequence[str]) -> str | None:
     """What to select of what was offered."""
     return SUBPROTOCOL if SUBPROTOCOL in subprotocols else None
+
+
+def _of_login(login: Login, user: User, since: float) -> Principal:
+    return Principal(
+        user.id,
+        user.name,
+        device=login.device,
+        task=login.task,
+        cap=login.role or Role.OWNER,
+        expires_at=login.expires_at,
+        authenticated_at=since,
+        proven_at=login.proven_at,
+        login=login.id,
+        visiting=login.task is not None,
+    )
 
 
 def _of_token(token: Token, user: User, since: float) -> Principal:

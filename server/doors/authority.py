@@ -82,12 +82,25 @@ def require_door(principal: Principal, door: Door) -> None:
 
 
 def require_account(principal: Principal) -> None:
-    """Raise Forbidden for a bearer that is bound to one task: what concerns the whole account is not its business."""
+    """Raise Forbidden for whom is let in to one task: what concerns the whole account is not their business."""
+    require_resident(principal)
     if principal.kind != "user" or (principal.token is not None and principal.task is not None):
         raise Forbidden("This bearer is for one task.")
 
 
 def require_login(principal: Principal) -> None:
     """Raise Forbidden for any bearer: one that could beget credentials would outlive its own revocation."""
-    if principal.token is not None:
+    require_browser(principal)
+    require_resident(principal)
+
+
+def require_browser(principal: Principal) -> None:
+    """Raise Forbidden for any bearer; a browser that is visiting may."""
+    if principal.token is not None or principal.kind != "user":
         raise Forbidden("This takes a browser that is signed in, or the command line; a bearer can't do it.")
+
+
+def require_resident(principal: Principal) -> None:
+    """Raise Forbidden for a browser that came by a handoff: it has one task, and takes nothing away or further."""
+    if principal.visiting:
+        raise Forbidden("This device was let in to one task; keep it on another of your devices first.")

@@ -18,7 +18,7 @@ from server.domain.clock import Clock
 from server.domain.credential import LINK_LIFE, Secret
 from server.domain.device import Device
 from server.domain.errors import Unauthenticated
-from server.domain.login import Login
+from server.domain.login import Login, Visit
 from server.domain.user import User
 from server.store.audit import Audit
 from server.store.devices import Devices
@@ -31,11 +31,15 @@ OWNER: Final = "owner"
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What a browser brings as it comes in: what to call it, and the login that it has, if it has one."""
+    """What a browser brings as it comes in: what to call it, and the login that it has, if it has one.
+
+    Who comes for a ``visit`` is let in to one task.
+    """
 
     name: str
     kind: str
     present: Login | None = None
+    visit: Visit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ class Threshold:
             device = await self.devices.get(user.id, present.device)
         if device is None or device.revoked_at is not None:
             device = await self.devices.add(user.id, arrival.name, arrival.kind, now)
-        login, cookie = await self.logins.issue(user.id, device.id, now, proven=proven)
+        login, cookie = await self.logins.issue(user.id, device.id, now, proven=proven, visit=arrival.visit)
         by = Deed(user=user.id, device=device.id)
         await self.audit.append(event, now, by=by, subjects=[device.id, login.id])
         return Entered(user, device, login, cookie)

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from server.domain.clock import iso
 from server.domain.errors import Unauthenticated
 from server.doors.authentication import Authentication
-from server.doors.authority import require_login
+from server.doors.authority import require_browser, require_login
 from server.doors.cookie import Cookies
 from server.doors.links import Arrival, OneTimeLinks, link_url
 from server.doors.revocation import Revocation
@@ -81,7 +81,7 @@ def routes(links: OneTimeLinks, authentication: Authentication, cookies: Cookies
         return response
 
     async def sign_out(call: Call, _: Nothing) -> Response:
-        require_login(call.principal)
+        require_browser(call.principal)
         login = await authentication.login(call.request.headers)
         if login is None:
             raise Unauthenticated

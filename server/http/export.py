@@ -12,7 +12,7 @@ from starlette.responses import Response
 from crdt_docs.ids import DocName, TaskId
 from server.domain.errors import NotFound
 from server.domain.task import Task
-from server.doors.authority import Authority
+from server.doors.authority import Authority, require_resident
 from server.http.endpoint import Call, Endpoint, Input, Row
 from server.http.reader import Reader
 from server.http.shapes import task_answer
@@ -39,6 +39,7 @@ def routes(tasks: Tasks, reader: Reader, authority: Authority) -> list[Row]:
     async def export(call: Call, wanted: ExportWanted) -> Response:
         task = TaskId(call.ids["id"])
         role = await authority.role(call.principal, task)
+        require_resident(call.principal)
         known = await tasks.get(call.principal.user, task)
         if known is None:
             raise NotFound
@@ -59,7 +60,7 @@ def routes(tasks: Tasks, reader: Reader, authority: Authority) -> list[Row]:
             ExportWanted,
             None,
             "The task as a file.",
-            errors=("not_found", "unavailable"),
+            errors=("forbidden", "not_found", "unavailable"),
             media=tuple(kind.partition(";")[0] for kind in MEDIA.values()),
         )
     ]

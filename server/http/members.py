@@ -82,7 +82,7 @@ def routes(
 
     async def remove(call: Call, _: Nothing) -> None:
         task, user = TaskId(call.ids["id"]), UserId(call.ids["user"])
-        leaving = user == call.principal.user and call.principal.token is None
+        leaving = user == call.principal.user and call.principal.token is None and not call.principal.visiting
         await authority.require(call.principal, task, Role.VIEWER if leaving else Role.OWNER)
         await revocation.member(call.principal, task, user)
 

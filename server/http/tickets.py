@@ -36,7 +36,9 @@ def routes(tickets: Tickets, sessions: Sessions, documents: Documents, authority
         who, task, now = call.principal, TaskId(call.ids["id"]), clock.now()
         await authority.role(who, task)
         session = await session_of(sessions, call, new.session, now)
-        ticket, secret = await tickets.issue(who.user, task, now, device=who.device, session=session, token=who.token)
+        ticket, secret = await tickets.issue(
+            who.user, task, now, device=who.device, session=session, token=who.token, login=who.login
+        )
         generation = await documents.generation(DocName(task))
         return TicketAnswer(ticket=secret, expires_at=iso(ticket.expires_at), generation=generation)
 

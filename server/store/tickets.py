@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from crdt_docs.ids import DeviceId, SessionId, TaskId, TokenId, UserId
+from server.domain.access import LoginId
 from server.domain.credential import TICKET_LIFE, Secret, Ticket, hash_secret, new_secret
 from server.domain.errors import NotFound
 from server.store.database import Database
 
 _ISSUE = """
-INSERT INTO tickets (hash, user, device, session, token, task, expires_at) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
+INSERT INTO tickets (hash, user, device, session, token, task, expires_at, login) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8
 WHERE EXISTS (SELECT 1 FROM members WHERE task = ?6 AND user = ?2)
 AND (?3 IS NULL OR EXISTS (SELECT 1 FROM devices WHERE id = ?3 AND user = ?2 AND revoked_at IS NULL))
 AND (?4 IS NULL OR EXISTS (SELECT 1 FROM sessions WHERE id = ?4 AND user = ?2 AND ended_at IS NULL))
 AND (?5 IS NULL OR EXISTS (SELECT 1 FROM tokens WHERE id = ?5 AND user = ?2 AND revoked_at IS NULL))
+AND (?8 IS NULL OR EXISTS (SELECT 1 FROM logins WHERE id = ?8 AND user = ?2))
 RETURNING expires_at
 """
 
@@ -25,7 +27,7 @@ AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = tickets.session AND s.ende
 AND NOT EXISTS (
   SELECT 1 FROM tokens k WHERE k.id = tickets.token AND (k.revoked_at IS NOT NULL OR k.expires_at <= ?1)
 )
-RETURNING user, device, session, token, task, expires_at
+RETURNING user, device, session, token, task, expires_at, login
 """
 
 
@@ -44,13 +46,15 @@ class Tickets:
         device: DeviceId | None = None,
         session: SessionId | None = None,
         token: TokenId | None = None,
+        login: LoginId | None = None,
         life: float = TICKET_LIFE,
     ) -> tuple[Ticket, Secret]:
-        """Make a ticket. Raises NotFound unless task, device, session and token are the user's and live."""
-        ticket, secret = Ticket(user, device, session, token, task, at + life), new_secret()
+        """Make a ticket. Raises NotFound unless task, device, session, token and login are the user's and live."""
+        ticket, secret = Ticket(user, device, session, token, task, at + life, login), new_secret()
         async with self._database.transaction() as tx:
             await tx.all("DELETE FROM tickets WHERE expires_at <= ?", at)
-            rows = await tx.all(_ISSUE, hash_secret(secret), user, device, session, token, task, ticket.expires_at)
+            values = (user, device, session, token, task, ticket.expires_at, login)
+            rows = await tx.all(_ISSUE, hash_secret(secret), *values)
         if not rows:
             raise NotFound()
         return ticket, secret
@@ -63,5 +67,5 @@ class Tickets:
         rows = await self._database.write(_REDEEM, now, hash_secret(secret), task)
         if not rows:
             return None
-        user, device, session, token, there, expires_at = rows[0]
-        return Ticket(UserId(user), device, session, token, TaskId(there), expires_at)
+        user, device, session, token, there, expires_at, login = rows[0]
+        return Ticket(UserId(user), device, session, token, TaskId(there), expires_at, login)

@@ -11,7 +11,7 @@ from crdt_docs.ids import AgentId, DeviceId, TaskId, TokenId, UserId, new_id
 from server.domain.access import Role
 from server.domain.credential import COOKIE_LIFE, LINK_LIFE, Secret, Token, TokenKind, hash_secret, new_secret
 from server.domain.errors import NotFound
-from server.domain.login import Link, Login, LoginId
+from server.domain.login import Link, Login, LoginId, Visit
 from server.store.database import Database, Row
 
 _TOKEN: Final = (
@@ -19,7 +19,7 @@ _TOKEN: Final = (
     " (SELECT name FROM agents a WHERE a.id = tokens.agent)"
 )
 _GIVEN: Final = "SELECT given FROM turns WHERE host = ? AND given IS NOT NULL"
-_LOGIN: Final = "id, user, device, created_at, expires_at, proven_at"
+_LOGIN: Final = "id, user, device, created_at, expires_at, proven_at, task, role"
 
 
 class Tokens:
@@ -126,18 +126,28 @@ class Logins:
         self._database = database
 
     async def issue(
-        self, user: UserId, device: DeviceId, at: float, life: float = COOKIE_LIFE, *, proven: bool = False
+        self,
+        user: UserId,
+        device: DeviceId,
+        at: float,
+        life: float = COOKIE_LIFE,
+        *,
+        proven: bool = False,
+        visit: Visit | None = None,
     ) -> tuple[Login, Secret]:
         """Sign the user's device in for ``life`` seconds; ``proven`` says that the person has just shown who they are.
 
         Raises NotFound if the device is not theirs or revoked.
         """
-        login, secret = Login(LoginId(new_id()), user, device, at, at + life, at if proven else None), new_secret()
+        task, role = (visit.task, visit.role) if visit is not None else (None, None)
+        life = visit.life if visit is not None else life
+        proven_at = at if proven else None
+        login, secret = Login(LoginId(new_id()), user, device, at, at + life, proven_at, task, role), new_secret()
         async with self._database.transaction() as tx:
             await tx.all("DELETE FROM logins WHERE expires_at <= ?", at)
             rows = await tx.all(
-                "INSERT INTO logins (id, hash, user, device, created_at, expires_at, proven_at)"
-                " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7"
+                "INSERT INTO logins (id, hash, user, device, created_at, expires_at, proven_at, task, role)"
+                " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9"
                 " WHERE EXISTS (SELECT 1 FROM devices WHERE id = ?4 AND user = ?3 AND revoked_at IS NULL) RETURNING id",
                 login.id,
                 hash_secret(secret),
@@ -146,6 +156,8 @@ class Logins:
                 at,
                 login.expires_at,
                 login.proven_at,
+                task,
+                role,
             )
         if not rows:
             raise NotFound()
@@ -168,6 +180,22 @@ class Logins:
         )
         return [_login(row) for row in rows]
 
+    async def get(self, user: UserId, login: LoginId) -> Login | None:
+        """The user's login, if its browser was not signed out."""
+        row = await self._database.one(f"SELECT {_LOGIN} FROM logins WHERE id = ? AND user = ?", login, user)
+        return _login(row) if row else None
+
+    async def keep(self, user: UserId, device: DeviceId, expires_at: float) -> bool:
+        """Let the logins of a device that is visiting be for all of the user's tasks; False if there is none."""
+        rows = await self._database.write(
+            "UPDATE logins SET task = NULL, role = NULL, expires_at = ? WHERE user = ? AND device = ?"
+            " AND task IS NOT NULL RETURNING id",
+            expires_at,
+            user,
+            device,
+        )
+        return bool(rows)
+
     async def extend(self, user: UserId, login: LoginId, expires_at: float) -> Login | None:
         """Let the login live until then; never shorter than it would."""
         rows = await self._database.write(
@@ -178,19 +206,21 @@ class Logins:
         )
         return _login(rows[0]) if rows else None
 
-    async def prove(self, user: UserId, login: LoginId, at: float) -> Secret | None:
-        """Note that the person has just shown who they are, and change the cookie: the old one is dead.
-
-        None if there is no such login of theirs any more.
-        """
-        secret = new_secret()
+    async def prove(self, user: UserId, login: LoginId, at: float) -> bool:
+        """Note that the person has just shown that it is them; False if there is no such login of theirs any more."""
         rows = await self._database.write(
-            "UPDATE logins SET hash = ?, proven_at = max(coalesce(proven_at, 0), ?) WHERE id = ? AND user = ?"
-            " RETURNING id",
-            hash_secret(secret),
+            "UPDATE logins SET proven_at = max(coalesce(proven_at, 0), ?) WHERE id = ? AND user = ? RETURNING id",
             at,
             login,
             user,
+        )
+        return bool(rows)
+
+    async def rotate(self, user: UserId, login: LoginId) -> Secret | None:
+        """Change the login's cookie: the old one is dead. None if there is no such login of theirs any more."""
+        secret = new_secret()
+        rows = await self._database.write(
+            "UPDATE logins SET hash = ? WHERE id = ? AND user = ? RETURNING id", hash_secret(secret), login, user
         )
         return secret if rows else None
 
@@ -258,4 +288,5 @@ def _token(row: Row) -> Token:
 
 
 def _login(row: Row) -> Login:
-    return Login(LoginId(row[0]), UserId(row[1]), DeviceId(row[2]), row[3], row[4], row[5])
+    task, role = (TaskId(row[6]), Role(row[7])) if row[6] else (None, None)
+    return Login(LoginId(row[0]), UserId(row[1]), DeviceId(row[2]), row[3], row[4], row[5], task, role)
