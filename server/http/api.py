@@ -30,6 +30,7 @@ from server.http import (
 from server.http.documents import Documents
 from server.http.endpoint import Row, mount
 from server.http.reader import Reader
+from server.http.reception import Reception
 from server.http.resumptions import Resumptions
 from server.http.sightings import Sightings
 from server.http.turns import Desk
@@ -75,7 +76,7 @@ def table(nouns: Nouns, doors: Doors, parts: Parts, clock: Clock, version: str) 
         *tickets.routes(nouns.tickets, nouns.sessions, documents, authority, clock),
         *tokens.routes(nouns.tokens, nouns.audit, authority, revocation, clock),
         *devices.routes(nouns.devices, revocation),
-        *entrance.routes(doors.links, doors.authentication, doors.cookies, revocation),
+        *entrance.routes(doors.links, Reception(doors.authentication, doors.cookies, revocation)),
     ]
     return [*rows, *openapi.routes(rows, version)]
 

@@ -5,8 +5,7 @@ Must never take a secret from a URL, nor do anything for a GET that a preview or
 
 from __future__ import annotations
 
-import re
-from typing import Annotated, Final
+from typing import Annotated
 
 import segno
 from pydantic import StringConstraints
@@ -14,12 +13,10 @@ from starlette.responses import Response
 
 from server.domain.clock import iso
 from server.domain.errors import Unauthenticated
-from server.doors.authentication import Authentication
 from server.doors.authority import require_browser, require_login
-from server.doors.cookie import Cookies
-from server.doors.links import Arrival, OneTimeLinks, link_url
-from server.doors.revocation import Revocation
+from server.doors.links import OneTimeLinks, link_url
 from server.http.endpoint import Answer, Call, Endpoint, Input, Nothing, Row
+from server.http.reception import Person, Reception, SignedIn
 from server.http.shapes import Name
 
 
@@ -28,20 +25,6 @@ class SignIn(Input):
 
     key: Annotated[str, StringConstraints(min_length=1, max_length=200)]
     device: Name | None = None
-
-
-class Person(Answer):
-    """A user, by id and name."""
-
-    id: str
-    name: str
-
-
-class SignedIn(Answer):
-    """Who is signed in now, and on which device; the cookie is in the headers."""
-
-    user: Person
-    device: Person
 
 
 class Me(Answer):
@@ -62,23 +45,13 @@ class LinkMade(Answer):
     qr: list[str]
 
 
-def routes(links: OneTimeLinks, authentication: Authentication, cookies: Cookies, revocation: Revocation) -> list[Row]:
+def routes(links: OneTimeLinks, reception: Reception) -> list[Row]:
     """The endpoints by which people come and go."""
+    authentication, cookies, revocation = reception.authentication, reception.cookies, reception.revocation
 
     async def sign_in(call: Call, given: SignIn) -> Response:
-        headers = call.request.headers
-        name, kind = guess_device(headers.get("user-agent", ""))
-        present = await authentication.login(headers)
-        entered = await links.redeem(given.key, Arrival(given.device or name, kind, present))
-        if present is not None:
-            await revocation.login(present)
-        answer = SignedIn(
-            user=Person(id=entered.user.id, name=entered.user.name),
-            device=Person(id=entered.device.id, name=entered.device.name),
-        )
-        response = Response(answer.model_dump_json(), 201, media_type="application/json")
-        response.headers["set-cookie"] = cookies.grant(headers, entered.secret)
-        return response
+        arrival = await reception.receive(call.request, given.device)
+        return await reception.admit(call.request, arrival, await links.redeem(given.key, arrival))
 
     async def sign_out(call: Call, _: Nothing) -> Response:
         require_browser(call.principal)
@@ -131,25 +104,3 @@ def routes(links: OneTimeLinks, authentication: Authentication, cookies: Cookies
 def draw_qr(text: str) -> list[str]:
     """The modules of a QR code without its quiet zone, row by row: ``1`` is dark."""
     return ["".join("1" if dark else "0" for dark in row) for row in segno.make_qr(text, error="m").matrix]
-
-
-_BROWSERS: Final = (
-    ("Edg/", "Edge"),
-    ("OPR/", "Opera"),
-    ("Firefox/", "Firefox"),
-    ("Chrome/", "Chrome"),
-    ("Safari/", "Safari"),
-)
-_SYSTEMS: Final = (
-    ("iPhone", "iPhone"), ("iPad", "iPad"), ("Android", "Android"), ("Windows", "Windows"), ("Mac OS X", "Mac"),
-    ("CrOS", "Chromebook"), ("Linux", "Linux"),
-)  # fmt: skip
-
-
-def guess_device(user_agent: str) -> tuple[str, str]:
-    """What to call a browser until somebody names it, and its kind: ``phone``, ``browser``, or ``script`` if none."""
-    browser = next((name for mark, name in _BROWSERS if mark in user_agent), None)
-    if browser is None:
-        return "Script", "script"
-    system = next((name for mark, name in _SYSTEMS if mark in user_agent), "unknown system")
-    return f"{browser} on {system}", "phone" if re.search(r"Mobi|Android|iPhone", user_agent) else "browser"

@@ -1,0 +1,88 @@
+"""Where somebody comes in by a browser, whichever way they came. Owns what their browser is told: its cookie, and no more.
+
+Must never decide who they are: a door has done that.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from server.doors.authentication import Authentication
+from server.doors.cookie import Cookies
+from server.doors.links import Arrival, Entered
+from server.doors.revocation import Revocation
+from server.http.endpoint import Answer
+
+
+class Person(Answer):
+    """A user, by id and name."""
+
+    id: str
+    name: str
+
+
+class SignedIn(Answer):
+    """Who is signed in now, and on which device; the cookie is in the headers."""
+
+    user: Person
+    device: Person
+
+
+@dataclass(frozen=True, slots=True)
+class Reception:
+    """Receives a browser before its door, and after it."""
+
+    authentication: Authentication
+    cookies: Cookies
+    revocation: Revocation
+
+    async def receive(self, request: Request, name: str | None = None) -> Arrival:
+        """What the browser brings; ``name`` is what its person calls it."""
+        guessed, kind = guess_device(request.headers.get("user-agent", ""))
+        return Arrival(name or guessed, kind, await self.authentication.login(request.headers))
+
+    async def admit(self, request: Request, arrival: Arrival, entered: Entered) -> Response:
+        """Give the browser its new cookie. What it was signed in as before has ended, whoever's it was."""
+        answer = SignedIn(
+            user=Person(id=entered.user.id, name=entered.user.name),
+            device=Person(id=entered.device.id, name=entered.device.name),
+        )
+        response = Response(answer.model_dump_json(), 201, media_type="application/json")
+        return await self._with_cookie(response, request, arrival, entered)
+
+    async def send_on(self, request: Request, arrival: Arrival, entered: Entered, path: str) -> Response:
+        """The same for a browser that is on its way from elsewhere; 303, so that nothing is sent on with it."""
+        return await self._with_cookie(RedirectResponse(path, 303), request, arrival, entered)
+
+    async def _with_cookie(self, response: Response, request: Request, arrival: Arrival, entered: Entered) -> Response:
+        if arrival.present is not None:
+            await self.revocation.login(arrival.present)
+        response.headers.append("set-cookie", self.cookies.grant(request.headers, entered.secret))
+        return response
+
+
+_BROWSERS: Final = (
+    ("Edg/", "Edge"),
+    ("OPR/", "Opera"),
+    ("Firefox/", "Firefox"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+)
+_SYSTEMS: Final = (
+    ("iPhone", "iPhone"), ("iPad", "iPad"), ("Android", "Android"), ("Windows", "Windows"), ("Mac OS X", "Mac"),
+    ("CrOS", "Chromebook"), ("Linux", "Linux"),
+)  # fmt: skip
+
+
+def guess_device(user_agent: str) -> tuple[str, str]:
+    """What to call a browser until somebody names it, and its kind: ``phone``, ``browser``, or ``script`` if none."""
+    browser = next((name for mark, name in _BROWSERS if mark in user_agent), None)
+    if browser is None:
+        return "Script", "script"
+    system = next((name for mark, name in _SYSTEMS if mark in user_agent), "unknown system")
+    return f"{browser} on {system}", "phone" if re.search(r"Mobi|Android|iPhone", user_agent) else "browser"
