@@ -14,6 +14,9 @@ LoginId = NewType("LoginId", str)
 PrincipalKey = NewType("PrincipalKey", str)
 """``user:<id>`` or ``agent:<id>``: what owns a client id for ever (I4), whatever device or token it used."""
 
+Proof = Literal["number-match", "passkey"]
+"""How a person has shown that it is them."""
+
 
 class Role(IntEnum):
     """What a member may do with a task; each role includes those before it."""
@@ -40,7 +43,7 @@ class Principal:
     ``login`` is what its cookie stands for. Whoever is *visiting* came by a handoff: by a login for one task.
 
     ``level`` is what its device proves of itself; ``proven_at`` (Unix seconds) is when the person last showed that it
-    is them, by a passkey or a number match.
+    is them, ``proven_by`` a passkey or a number match. An agent that is *housed* is the server's own.
     """
 
     user: UserId
@@ -58,6 +61,8 @@ class Principal:
     proven_at: float | None = None
     login: LoginId | None = None
     visiting: bool = False
+    proven_by: Proof | None = None
+    housed: bool = False
 
     @property
     def key(self) -> PrincipalKey:

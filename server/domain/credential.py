@@ -41,7 +41,7 @@ TokenKind = Literal["user", "host", "grant"]
 @dataclass(frozen=True, slots=True)
 class Token:
     """A bearer for scripts and agents, as it may be listed. ``task`` and ``role`` bound it; hosts and grants have an
-    ``agent``, and its name."""
+    ``agent``, and its name; ``housed`` if that agent is the server's own."""
 
     id: TokenId
     user: UserId
@@ -54,6 +54,7 @@ class Token:
     kind: TokenKind = "user"
     agent: AgentId | None = None
     agent_name: str = ""
+    housed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

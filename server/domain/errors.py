@@ -51,9 +51,11 @@ class ClewError(Exception):
 
     code: Code = "unavailable"
 
-    def __init__(self, why: str = "") -> None:
+    def __init__(self, why: str = "", reason: str | None = None) -> None:
+        """``reason`` says for programs which rule it was, where a code does not say enough."""
         super().__init__(why or self.__class__.__doc__)
         self.why = why or (self.__class__.__doc__ or "")
+        self.reason = reason
 
     @property
     def close(self) -> int:

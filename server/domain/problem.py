@@ -19,13 +19,15 @@ class Fault(TypedDict):
 
 
 class Problem(TypedDict):
-    """The members of a problem document. ``code`` is one of seven and is what programs should look at."""
+    """The members of a problem document. ``code`` is one of seven and is what programs should look at; ``reason`` says
+    which rule it was, where there is more than one."""
 
     type: str
     title: str
     status: int
     code: Code
     detail: str
+    reason: NotRequired[str]
     errors: NotRequired[list[Fault]]
 
 
@@ -35,6 +37,8 @@ def problem(error: ClewError, *, status: int | None = None, faults: Sequence[Fau
     told = Problem(
         type="about:blank", title=HTTPStatus(number).phrase, status=number, code=error.code, detail=error.why
     )
+    if error.reason is not None:
+        told["reason"] = error.reason
     if faults:
         told["errors"] = list(faults)
     return told

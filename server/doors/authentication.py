@@ -195,6 +195,7 @@ def _of_token(token: Token, user: User, since: float) -> Principal:
         cap=token.role,
         expires_at=token.expires_at,
         authenticated_at=since,
+        housed=token.housed,
     )
 
 

@@ -27,13 +27,14 @@ class ProblemFault(Answer):
 
 
 class ProblemAnswer(Answer):
-    """RFC 9457 problem details; ``code`` is what programs should look at."""
+    """RFC 9457 problem details; ``code`` is what programs should look at, ``reason`` says which rule it was."""
 
     type: str
     title: str
     status: int
     code: Code
     detail: str
+    reason: str | None = None
     errors: list[ProblemFault] | None = None
 
 

@@ -16,7 +16,8 @@ from server.store.database import Database, Row
 
 _TOKEN: Final = (
     "id, user, device, task, role, created_at, expires_at, revoked_at, kind, agent,"
-    " (SELECT name FROM agents a WHERE a.id = tokens.agent)"
+    " (SELECT name FROM agents a WHERE a.id = tokens.agent),"
+    " EXISTS (SELECT 1 FROM agents a WHERE a.id = tokens.agent AND a.user IS NULL)"
 )
 _GIVEN: Final = "SELECT given FROM turns WHERE host = ? AND given IS NOT NULL"
 _LOGIN: Final = "id, user, device, created_at, expires_at, proven_at, task, role"
@@ -284,6 +285,7 @@ def _token(row: Row) -> Token:
         row[8],
         agent,
         row[10] or "",
+        bool(row[11]),
     )
 
 
