@@ -1,7 +1,7 @@
 """A proof that a request comes from who holds a key (DPoP, RFC 9449). Owns what makes one good in itself.
 
-Whose key it is, whether its nonce is ours and whether it was shown before are the doors' to judge. Pure; must never take
-more of a proof than it has checked, nor a key that is not P-256.
+Whose key it is, whether its nonce is ours and whether it was shown before are the doors' to judge. Pure; must never
+take more of a proof than it has checked, nor a key that is not P-256.
 """
 
 from __future__ import annotations
@@ -112,7 +112,10 @@ def public_rsa_jwk(jwk: object) -> dict[str, str]:
     """The same of an RSA key, which some machines' key stores have instead. Raises Improper."""
     if not isinstance(jwk, dict) or _PRIVATE & jwk.keys() or jwk.get("kty") != "RSA":
         raise Improper("key")
-    return _members(jwk, ("e", "kty", "n"))
+    members = _members(jwk, ("e", "kty", "n"))
+    if not 340 <= len(members["n"]) <= 690:  # 2048 to 4096 bits
+        raise Improper("key")
+    return members
 
 
 def verify(text: str, jwk: Mapping[str, str], algorithm: str) -> Signed:

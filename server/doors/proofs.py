@@ -50,7 +50,7 @@ class Nonces:
     def is_current(self, nonce: str | None) -> bool:
         """Whether it was given out within the last two slots."""
         given = (nonce or "").encode()
-        return any([hmac.compare_digest(given, self._of(slot).encode()) for slot in (self.slot, self.slot - 1)])
+        return any(hmac.compare_digest(given, self._of(slot).encode()) for slot in (self.slot, self.slot - 1))
 
     @property
     def slot(self) -> int:
