@@ -15,6 +15,7 @@ from crdt_docs.messages.vocabulary import (
     Awareness,
     Barrier,
     Denied,
+    Notice,
     QueryAwareness,
     Refused,
     Renew,
@@ -249,6 +250,8 @@ class Replica:
                 return Reaction((), (RenewalWanted(),))
             case Denied(reason):
                 return Reaction((), (WriteRefused(4403, reason),))
+            case Notice():
+                return Reaction(())  # for a person's page
 
     def _ask(self) -> bytes:
         self._asked = True

@@ -95,6 +95,13 @@ class Renew:
 
 
 @dataclass(frozen=True, slots=True)
+class Notice:
+    """Server to client: what concerns the person and no document, a JSON object with a ``kind``. Type 103."""
+
+    json: str
+
+
+@dataclass(frozen=True, slots=True)
 class Token:
     """Hocuspocus, client to server: the credential. ``version`` is the provider's own, None before its version 4."""
 

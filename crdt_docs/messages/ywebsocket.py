@@ -9,6 +9,7 @@
     64    varUint number            Barrier        (type 100)   both ways
     65    varUint code varString    Refused        (type 101)   server to client
     66    varString ticket          Renew          (type 102)   both ways
+    67    varString JSON            Notice         (type 103)   server to client
 
 Stock clients (y-websocket 1.5 to 3.1) print an unknown type to the console and go on. ``decode`` reads what a client
 may send, ``decode_reply`` what a server may; both raise Malformed for all else, and for a byte too many.
@@ -25,6 +26,7 @@ from crdt_docs.messages.vocabulary import (
     Awareness,
     Barrier,
     Denied,
+    Notice,
     QueryAwareness,
     Refused,
     Renew,
@@ -47,12 +49,15 @@ QUERY_AWARENESS: Final = 3
 BARRIER: Final = 100
 REFUSED: Final = 101
 RENEW: Final = 102
+NOTICE: Final = 103
 
 MAX_TICKET: Final = 512
 """Bytes of a ticket."""
+MAX_NOTICE: Final = 4096
+"""Bytes of a notice."""
 
 ClientMessage = SyncMessage | Awareness | QueryAwareness | Barrier | Renew
-ServerMessage = ClientMessage | Denied | Refused
+ServerMessage = ClientMessage | Denied | Refused | Notice
 Message = ServerMessage
 
 EMPTY_STEP1: Final = b"\x00\x00\x01\x00"
@@ -97,6 +102,10 @@ def decode_reply(frame: bytes) -> ServerMessage:
         message = Refused(reader.varuint(), reader.string())
         if len(message.why) > MAX_WHY:
             raise TooLarge(f"reason over {MAX_WHY} bytes")
+    elif kind == NOTICE:
+        message = Notice(reader.string())
+        if len(message.json) > MAX_NOTICE:
+            raise TooLarge(f"notice over {MAX_NOTICE} bytes")
     else:
         return decode(frame)
     reader.finish()
@@ -120,6 +129,8 @@ def encode(message: Message) -> bytes:
             return b"\x65" + varuint(code) + varstring(short(why))
         case Renew(ticket):
             return b"\x66" + varstring(ticket)
+        case Notice(json):
+            return b"\x67" + varstring(json)
 
 
 def update_frame(update: bytes) -> bytes:

@@ -8,7 +8,8 @@
     ├── Invalid           invalid           422   4400   not what the contract says
     ├── TooLarge          too_large         413   4413   over a bound
     └── Unavailable       unavailable       503   1013   not now; retrying helps
-        └── TooMany       unavailable       503   4429   one more than there may be at a time
+        ├── TooMany       unavailable       503   4429   one more than there may be at a time
+        └── TooOften      unavailable       429   4429   again, but not before ``wait`` seconds
 
 The two tables of numbers stand in ``STATUS`` and ``CLOSE`` and nowhere else.
 """
@@ -112,3 +113,11 @@ class TooMany(Unavailable):
     def close(self) -> int:
         """The code that closes a socket for it."""
         return CLOSE_TOO_FAST
+
+
+class TooOften(TooMany):
+    """That was too often; please wait."""
+
+    def __init__(self, wait: float, why: str = "") -> None:
+        super().__init__(why)
+        self.wait = max(1.0, wait)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from math import ceil
 
 from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
-from server.domain.errors import ClewError, Invalid, Unauthenticated, Unavailable
+from server.domain.errors import ClewError, Invalid, TooOften, Unauthenticated, Unavailable
 from server.domain.problem import PROBLEM_TYPE, Fault, problem
 
 
@@ -37,10 +38,12 @@ async def crashed(request: Request, error: Exception) -> Response:
 def respond(error: ClewError, *, status: int | None = None, headers: Mapping[str, str] | None = None) -> Response:
     """The problem document of an error. An unknown and a foreign id give the very same bytes."""
     faults = error.faults if isinstance(error, Faulty) else ()
+    if isinstance(error, TooOften):
+        status = 429
     told = problem(error, status=status, faults=faults)
     response = Response(json.dumps(told, ensure_ascii=False), told["status"], headers, media_type=PROBLEM_TYPE)
     if isinstance(error, Unauthenticated):
         response.headers["WWW-Authenticate"] = 'Bearer realm="clew"'
     if isinstance(error, Unavailable):
-        response.headers["Retry-After"] = "1"
+        response.headers["Retry-After"] = str(ceil(error.wait)) if isinstance(error, TooOften) else "1"
     return response

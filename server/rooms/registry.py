@@ -197,6 +197,13 @@ class Rooms:
                         connection.change_role(min(role, connection.principal.cap))
         await self.writer.drain()
 
+    def notify(self, matches: Callable[[Principal], bool], frame: bytes) -> None:
+        """Say something to whom it matches, beside any document. It is said once to each of their connections."""
+        for room in self.live():
+            for connection in tuple(room.connections):
+                if matches(connection.principal):
+                    connection.send(frame)
+
     def regrant(self, task: TaskId, token: TokenId, role: Role, expires_at: float) -> None:
         """From its next frame on, a bearer's connections to the task have this role, and live until then."""
         for room in self.live():

@@ -5,7 +5,8 @@ each SyncStatus, so every Update, and the SyncStep2 of a handshake that the clie
 before it is durable, by way of a barrier of our own. A SyncStep2 that we provoked in between gets none.
 
 What a barrier brings back besides, a Stateless message can ask for, as JSON ``{"clew": "barrier", "n": 1}``: it comes
-back once all before it is durable. ``{"clew": "refused", "code": …, "why": …}`` tells what was not admitted.
+back once all before it is durable. ``{"clew": "refused", "code": …, "why": …}`` tells what was not admitted, and
+``{"clew": "notice", "notice": {…}}`` what concerns the person: providers hand both to their application, or drop them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Final, Protocol
 
 from crdt_docs.errors import Malformed
 from crdt_docs.lib0 import varstring
-from crdt_docs.messages import Barrier, Refused, Renew, SyncStep1, SyncStep2, Update
+from crdt_docs.messages import Barrier, Notice, Refused, Renew, SyncStep1, SyncStep2, Update
 from crdt_docs.messages.hocuspocus import ClientBody, encode
 from crdt_docs.messages.vocabulary import Authenticated, Close, Denied, Stateless, SyncStatus, TokenRequest
 from crdt_docs.messages.ywebsocket import decode_reply
@@ -85,6 +86,8 @@ class Lane:
                 self.say(Stateless(json.dumps({"clew": "refused", "code": code, "why": why})))
             case Renew():
                 self.say(TokenRequest())
+            case Notice(notice):
+                self.say(Stateless(json.dumps({"clew": "notice", "notice": json.loads(notice)})))
 
     def feed(self, frame: Rope) -> None:
         """Send what both wires spell alike, piece by piece."""
