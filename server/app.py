@@ -168,7 +168,8 @@ async def open_services(config: Config, clock: Clock | None = None) -> AsyncIter
         stack.push_async_callback(touches.flush)
         reader = await stack.enter_async_context(Reader(rooms, engine))
         looking = Looking(rooms, log, read, nouns.looks, clock)
-        resumptions = Resumptions(Sources(reader, looking, Authors(rooms, log, read), nouns.names, nouns.turns), clock)
+        authors = Authors(rooms, log, read)
+        resumptions = Resumptions(Sources(reader, looking, authors, nouns.names, nouns.turns), clock)
         built_in, offers = BuiltIn(), Offers(clock)
         doors = _doors(config, nouns, Everywhere(rooms, offers), built_in, clock)
         await recover(nouns.turns, log, read, clock)
@@ -185,7 +186,7 @@ async def open_services(config: Config, clock: Clock | None = None) -> AsyncIter
             rooms,
             doors,
             presences,
-            Parts(rooms, reader, resumptions, looking, desk),
+            Parts(rooms, reader, resumptions, looking, desk, authors),
             desk,
             agent,
             Turnstile(bounds, clock),

@@ -13,6 +13,7 @@ from server.doors.cookie import Cookies
 from server.doors.links import OneTimeLinks
 from server.doors.revocation import Revocation
 from server.http import (
+    authors,
     devices,
     entrance,
     export,
@@ -34,6 +35,7 @@ from server.http.reception import Reception
 from server.http.resumptions import Resumptions
 from server.http.sightings import Sightings
 from server.http.turns import Desk
+from server.rooms.authors import Authors
 from server.rooms.looking import Looking
 from server.store.nouns import Nouns
 
@@ -58,6 +60,7 @@ class Parts:
     resumptions: Resumptions
     looking: Looking
     desk: Desk
+    authors: Authors
 
 
 def table(nouns: Nouns, doors: Doors, parts: Parts, clock: Clock, version: str) -> list[Row]:
@@ -71,6 +74,7 @@ def table(nouns: Nouns, doors: Doors, parts: Parts, clock: Clock, version: str) 
         *members.routes(nouns.tasks, nouns.users, nouns.audit, authority, revocation, clock),
         *messages.routes(documents, nouns.sessions, looking, authority, clock),
         *working_set.routes(reader, authority),
+        *authors.routes(parts.authors, nouns.names, authority),
         *resume.routes(nouns.tasks, parts.resumptions, authority),
         *export.routes(nouns.tasks, reader, authority),
         *tickets.routes(nouns.tickets, nouns.sessions, documents, authority, clock),

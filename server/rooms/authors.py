@@ -25,6 +25,15 @@ class Position(NamedTuple):
         return self.moment[1]
 
 
+class Written(NamedTuple):
+    """What stands under one client id: clocks from ``first`` to before ``end``, by one author."""
+
+    client: int
+    first: int
+    end: int
+    author: Author
+
+
 @dataclass(frozen=True, slots=True)
 class Authors:
     """The authors of live documents."""
@@ -47,6 +56,21 @@ class Authors:
                 [_true(author, claims.get(span[0])) for author in authors]
                 for span, authors in zip(spans, found, strict=True)
             ]
+
+    async def page(self, name: DocName, after: int, most: int) -> tuple[Position, list[Written], int | None]:
+        """Who wrote what under the first client ids over ``after``: at most so many, and after which the rest comes."""
+        async with self.rooms.room(name) as room:
+            position = Position((room.generation, room.head), room.quarantined)
+            ends = room.document.state_vector
+            clients = sorted(client for client in ends if client > after)
+            some = clients[:most]
+            found = await self.of(name, [(client, 0, ends[client]) for client in some])
+        written = [
+            Written(client, max(0, author.clock), end, author)
+            for client, authors in zip(some, found, strict=True)
+            for author, end in zip(authors, [*(later.clock for later in authors[1:]), ends[client]], strict=True)
+        ]
+        return position, written, some[-1] if len(clients) > most else None
 
     async def cuts(self, name: DocName, after: int) -> list[Cut]:
         """What was deleted from after that seq."""

@@ -312,7 +312,7 @@ async def composed(
     doors = Doors(authentication, authority, revocation, OneTimeLinks(threshold, clock), cookies)
     desk = Desk(nouns.turns, offers, rooms, revocation, clock)
     rooms.tell(desk.hear)
-    parts = Parts(rooms, sources.reader, Resumptions(sources, clock), sources.looking, desk)
+    parts = Parts(rooms, sources.reader, Resumptions(sources, clock), sources.looking, desk, sources.authors)
     rows = table(nouns, doors, parts, clock, "0.1.0")
     tally: Counter[tuple[str, int]] = Counter()
     trouble: list[str] = []

@@ -145,6 +145,7 @@ FOREIGN: Final[dict[Route, Attempt]] = {
     ("POST", "/tasks/{id}/messages"): Attempt("task", {"text": "boo"}),
     ("GET", "/tasks/{id}/working-set"): Attempt("task"),
     ("GET", "/tasks/{id}/resume"): Attempt("task"),
+    ("GET", "/tasks/{id}/authors"): Attempt("task"),
     ("GET", "/tasks/{id}/export"): Attempt("task", query="?format=yjs"),
     ("POST", "/tasks/{id}/tickets"): Attempt("task", {}),
     ("GET", "/tasks/{id}/turns"): Attempt("task"),
