@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import StringConstraints
@@ -52,7 +53,7 @@ def routes(documents: Documents, sessions: Sessions, looking: Looking, authority
             if session is not None:
                 composer.set(entry, "session", session)
 
-        seq = await documents.compose(DocName(task), who, write, fresh=True)
+        seq = await documents.compose(DocName(task), replace(who, session=session), write, fresh=True)
         await looking.spoke(who, task)
         return MessageAnswer(id=message, seq=seq)
 

@@ -92,7 +92,6 @@ async def test_a_span_names_person_device_session_and_for_an_agent_its_grant(app
     assert (await by_agent.post(f"/tasks/{task}/messages", {"text": "Acme does."})).status == 201
 
     found = await spans(app, ana, task)
-    print('DBG', found, writer.peer.closed)
     [bobs] = [span for span in found if span["client"] == 77]
     assert (bobs["first"], bobs["end"], bobs["via"]) == (0, len("<77.0>"), "socket")
     assert bobs["user"] == {"id": bob.user, "name": "bob"} and bobs["device"]["name"] == "Bob's phone"
@@ -147,11 +146,16 @@ async def test_no_honest_edit_is_stranded_by_what_became_of_a_credential(tmp_pat
         replica.peer.doc.apply_update(shared.peer.doc.get_update())
         await replica.peer.say(step2_frame(replica.peer.doc.get_update()))
         await replica.type()
+        replica.peer.frames.clear()
         await shared.join(await of(app, cookie=bob.headers["cookie"]))
         await shared.type()
         await app.rooms.writer.drain()
+        assert any(frame[:2] == b"\0\0" for frame in replica.peer.frames), "asked for what had to wait for Bob's"
+        await replica.peer.say(step2_frame(replica.peer.doc.get_update()))
+        await app.rooms.writer.drain()
         assert replica.peer.closed is None and shared.peer.closed is None
 
+        assert len(replica.words) + len(shared.words) == 13
         stranded = await _missing(app, task, [*replica.words, *shared.words])
         assert stranded == [], f"{len(stranded)} honest edits are stranded: {stranded}"
         found = await spans(app, paired, task)
