@@ -31,10 +31,13 @@ from server.domain.clock import Clock, SystemClock
 from server.domain.errors import ClewError
 from server.doors.authentication import Authentication, Keyring
 from server.doors.authority import Authority
+from server.doors.bound import Bound
 from server.doors.built_in import BuiltIn
 from server.doors.cookie import Cookies
+from server.doors.device_check import DeviceCheck
 from server.doors.links import OneTimeLinks, Threshold
 from server.doors.origin import Hosts, OriginGate
+from server.doors.proofs import Proofs
 from server.doors.revocation import Live, Matches, Revocable, Revocation
 from server.doors.turnstile import REASONS, Turnstile, caps
 from server.engine.pool import Engine
@@ -130,10 +133,10 @@ class Everywhere:
         for place in self._places:
             await place.revoke(matches, code, why)
 
-    async def change_role(self, task: TaskId, user: UserId, role: Role) -> None:
-        """Apply a member's new role to their live connections."""
+    async def change_role(self, task: TaskId, user: UserId, role: Role, until: float | None) -> None:
+        """Apply a member's new role, and its end (Unix seconds), to their live connections."""
         for place in self._places:
-            await place.change_role(task, user, role)
+            await place.change_role(task, user, role, until)
 
     async def delete(self, task: TaskId) -> None:
         """Remove the task's documents from the log for good."""
@@ -205,18 +208,30 @@ async def _every(seconds: float, do: Callable[[], object]) -> None:
 
 def _doors(config: Config, nouns: Nouns, live: Live, built_in: BuiltIn, clock: Clock) -> Doors:
     cookies = Cookies(config.tls_cert is not None)
-    authority = Authority(nouns.tasks)
-    keyring = Keyring(nouns.users, nouns.logins, nouns.tokens, nouns.tickets)
+    authority = Authority(nouns.policies, clock)
+    keyring = Keyring(nouns.users, nouns.logins, nouns.tokens, nouns.tickets, nouns.device_keys)
+    proofs, bound = Proofs(clock), Bound(nouns.bound_sessions, nouns.audit, clock)
+    check = DeviceCheck(proofs, bound, nouns.audit, clock)
     revocable = Revocable(
-        nouns.devices, nouns.sessions, nouns.tasks, nouns.tokens, nouns.logins, nouns.links, nouns.audit
+        nouns.devices,
+        nouns.sessions,
+        nouns.tasks,
+        nouns.tokens,
+        nouns.logins,
+        nouns.links,
+        nouns.audit,
+        nouns.policies,
+        nouns.shares,
     )
-    threshold = Threshold(nouns.users, nouns.devices, nouns.links, nouns.logins, nouns.audit)
+    threshold = Threshold(nouns.users, nouns.devices, nouns.links, nouns.logins, nouns.audit, nouns.device_keys)
     return Doors(
-        Authentication(keyring, cookies, clock, built_in),
+        Authentication(keyring, cookies, clock, check, built_in),
         authority,
         Revocation(revocable, authority, live, clock),
         OneTimeLinks(threshold, clock),
         cookies,
+        proofs,
+        bound,
     )
 
 

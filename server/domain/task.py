@@ -7,6 +7,7 @@ from typing import Literal
 
 from crdt_docs.ids import TaskId, UserId
 from server.domain.access import Role
+from server.domain.share import ShareId
 
 Status = Literal["open", "paused", "done", "archived"]
 NamedBy = Literal["none", "agent", "user"]
@@ -29,10 +30,16 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A user's place on a task."""
+    """A user's place on a task. ``until`` (Unix seconds) ends it; ``share`` is the link that they came by, if one.
+
+    A ``guest`` is somebody whom the server made and named for a link.
+    """
 
     task: TaskId
     user: UserId
     name: str
     role: Role
     since: float
+    until: float | None = None
+    share: ShareId | None = None
+    guest: bool = False

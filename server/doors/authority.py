@@ -1,20 +1,21 @@
-"""What may a principal do on a task? Owns the effective role, cached. Must never tell a stranger that a task exists.
+"""What may a principal do on a task? Owns the effective role, judged at each use from places that are cached.
 
-Memberships change only through this process (commands on a live data folder go through its socket), and whoever changes
-one calls ``forget`` after the commit and before it tells anyone. A lookup that was under way meanwhile does not fill
-the cache.
+Must never tell a stranger that a task exists. Places and policies change only through this process (commands on a live
+data folder go through its socket), and whoever changes one calls ``forget`` after the commit and before it tells
+anyone. A lookup that was under way meanwhile does not fill the cache.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 from crdt_docs.ids import TaskId, UserId
 from server.domain.access import Principal, Role, effective_role
+from server.domain.clock import Clock
 from server.domain.errors import Forbidden, NotFound
-from server.store.tasks import Tasks
+from server.domain.policy import Allow, Denied, Deny, Place, judge
 
 Door = Literal["anyone", "principal", "member", "grant", "host"]
 """Who is let in: anyone; people and their scripts; those and agents by a grant; agents alone; their hosts alone."""
@@ -32,46 +33,73 @@ _CLOSED: Final = {
 _KEPT: Final = 50_000
 
 
+class Places(Protocol):
+    """Where people's places on tasks are kept."""
+
+    async def place(self, user: UserId, task: TaskId) -> Place | None:
+        """The user's place on the task, over or not; None for no such task and for none of theirs alike."""
+        ...
+
+
 class Authority:
     """The answer to "may they?", for requests and sockets alike."""
 
-    def __init__(self, tasks: Tasks) -> None:
-        self._tasks = tasks
-        self._roles: OrderedDict[tuple[TaskId, UserId], Role] = OrderedDict()
+    def __init__(self, places: Places, clock: Clock) -> None:
+        self._places = places
+        self._clock = clock
+        self._known: OrderedDict[tuple[TaskId, UserId], Place] = OrderedDict()
         self._epoch = 0
 
-    async def role(self, principal: Principal, task: TaskId) -> Role:
-        """The principal's role on the task now. Raises NotFound for no such task and for not theirs alike."""
-        role = effective_role(principal, task, await self._membership(task, principal.user))
-        if role is None:
+    async def admit(self, principal: Principal, task: TaskId) -> Allow:
+        """What the principal may do on the task now, and until when.
+
+        Raises NotFound for no such task and for not theirs alike, and Denied where a rule of the task is not met.
+        """
+        place = await self._place(task, principal.user)
+        if place is None or effective_role(principal, task, place.role) is None:
             raise NotFound
-        return role
+        verdict = judge(principal, place, self._clock.now())
+        if isinstance(verdict, Deny):
+            raise Denied(verdict.reason)
+        return verdict
+
+    async def role(self, principal: Principal, task: TaskId) -> Role:
+        """The principal's role on the task now. Raises as ``admit`` does."""
+        return (await self.admit(principal, task)).role
 
     async def require(self, principal: Principal, task: TaskId, least: Role) -> Role:
-        """The role, if it is at least that. Raises Forbidden for a member with a lesser one, NotFound for the rest."""
+        """The role, if it is at least that. Raises Forbidden for a member with a lesser one, else as ``admit`` does."""
         role = await self.role(principal, task)
         if role < least:
             raise Forbidden(f"This takes the role {least.name.lower()}; yours is {role.name.lower()}.")
         return role
 
-    def forget(self, task: TaskId, user: UserId | None = None) -> None:
-        """A membership of the task changed: the user's, or any (None)."""
-        self._epoch += 1
-        for key in [(task, user)] if user is not None else [key for key in self._roles if key[0] == task]:
-            self._roles.pop(key, None)
+    async def may(self, principal: Principal, task: TaskId) -> bool:
+        """Whether the principal may open the task: who may not is not to learn its name from a list."""
+        try:
+            await self.admit(principal, task)
+        except (NotFound, Denied):
+            return False
+        return True
 
-    async def _membership(self, task: TaskId, user: UserId) -> Role | None:
+    def forget(self, task: TaskId, user: UserId | None = None) -> None:
+        """A place on the task changed: the user's, or any (None)."""
+        self._epoch += 1
+        for key in [(task, user)] if user is not None else [key for key in self._known if key[0] == task]:
+            self._known.pop(key, None)
+
+    async def _place(self, task: TaskId, user: UserId) -> Place | None:
         key = (task, user)
-        kept = self._roles.get(key)
+        kept = self._known.get(key)
         if kept is not None:
-            self._roles.move_to_end(key)
+            self._known.move_to_end(key)
             return kept
         epoch = self._epoch
-        found = await self._tasks.role(user, task)
+        found = await self._places.place(user, task)
         if found is not None and epoch == self._epoch:  # strangers are not cached: they could fill it with guesses
-            self._roles[key] = found
-            while len(self._roles) > _KEPT:
-                self._roles.popitem(last=False)
+            self._known[key] = found
+            while len(self._known) > _KEPT:
+                self._known.popitem(last=False)
         return found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Protocol, get_args
 
 from crdt_docs.ids import DeviceId, DocName, SessionId, TaskId, TokenId, UserId
 from server.domain.access import Principal, Role
@@ -17,12 +17,16 @@ from server.domain.clock import Clock
 from server.domain.device import Device
 from server.domain.errors import CLOSE, NotFound
 from server.domain.login import Login
+from server.domain.policy import Deny, Policy, Reason, judge
 from server.domain.session import Session
+from server.domain.share import ShareId
 from server.domain.task import Member
 from server.doors.authority import Authority
 from server.store.audit import Audit
 from server.store.devices import Devices
+from server.store.policies import Policies
 from server.store.sessions import Sessions
+from server.store.shares import Shares
 from server.store.tasks import Tasks
 from server.store.tokens import Links, Logins, Tokens
 
@@ -37,8 +41,8 @@ class Live(Protocol):
         """End every connection that matches, and hold the revocation against what is on its way in."""
         ...
 
-    async def change_role(self, task: TaskId, user: UserId, role: Role) -> None:
-        """Apply a member's new role to their live connections."""
+    async def change_role(self, task: TaskId, user: UserId, role: Role, until: float | None) -> None:
+        """Apply a member's new role, and its end (Unix seconds), to their live connections."""
         ...
 
     async def delete(self, task: TaskId) -> None:
@@ -57,6 +61,8 @@ class Revocable:
     logins: Logins
     links: Links
     audit: Audit
+    policies: Policies
+    shares: Shares
 
 
 class Revocation:
@@ -120,18 +126,21 @@ class Revocation:
         )
         await self._note("member.removed", by, user, task=task)
 
-    async def role(self, by: Principal, task: TaskId, user: UserId, role: Role) -> Member:
-        """Give a member another role, at once also on live connections; who may not write has no agent that does.
+    async def role(
+        self, by: Principal, task: TaskId, user: UserId, role: Role, until: float | None = None, *, own: bool = False
+    ) -> Member:
+        """Give a member another role, and an end or none, at once also on live connections.
 
-        Raises Conflict for the last owner.
+        Who may not write has no agent that does. ``own``: who came by a link stays when that is withdrawn. Raises
+        Conflict for the last owner.
         """
-        changed = await self._of.tasks.set_role(task, user, role)
+        changed = await self._of.tasks.set_role(task, user, role, until, own=own)
         if changed is None:
             raise NotFound
         if role < Role.EDITOR:
             await self._of.tokens.revoke_grants(task, user, self._clock.now())
         self._authority.forget(task, user)
-        await self._live.change_role(task, user, role)
+        await self._live.change_role(task, user, role, until)
         if role < Role.EDITOR:
             await self._live.revoke(
                 lambda who, name: who.kind == "agent" and who.user == user and name.task == task,
@@ -140,6 +149,39 @@ class Revocation:
             )
         await self._note("member.changed", by, user, task=task)
         return changed
+
+    async def policy(self, by: Principal, task: TaskId, policy: Policy) -> None:
+        """Ask something else of whoever opens the task; who does not meet it is out at once, and told which rule."""
+        await self._of.policies.set(task, policy, self._clock.now())
+        self._authority.forget(task)
+        places, now = await self._of.policies.places(task), self._clock.now()
+
+        def fails(reason: Reason) -> Matches:
+            def matches(who: Principal, name: DocName) -> bool:
+                if name.task != task or who.kind == "host" or (place := places.get(who.user)) is None:
+                    return False
+                verdict = judge(who, place, now)
+                return isinstance(verdict, Deny) and verdict.reason == reason
+
+            return matches
+
+        for reason in get_args(Reason):
+            await self._live.revoke(fails(reason), _REVOKED, reason)
+        await self._note("policy.changed", by, task, task=task)
+
+    async def share(self, by: Principal, task: TaskId, share: ShareId) -> None:
+        """Withdraw a share link: whoever came by it is off the task, with their connections."""
+        users = await self._of.shares.revoke(task, share, self._clock.now())
+        if users is None:
+            raise NotFound
+        gone = frozenset(users)
+        for user in gone:
+            await self._of.tokens.revoke_grants(task, user, self._clock.now())
+            self._authority.forget(task, user)
+        if gone:
+            why = "the link that you came by was withdrawn"
+            await self._live.revoke(lambda who, name: who.user in gone and name.task == task, _REVOKED, why)
+        await self._note("share.revoked", by, share, task=task)
 
     async def task(self, by: Principal, task: TaskId) -> None:
         """Delete a task: its row and all that hangs on it, its connections, and its documents."""

@@ -7,13 +7,14 @@ that does not read: it is *parked* at the state it was last handed, and goes on 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Protocol
 
 from crdt_docs.errors import Malformed, TooLarge
 from crdt_docs.ids import DocName
-from crdt_docs.messages import Awareness, Barrier, QueryAwareness, Refused, Renew, SyncStep1, SyncStep2, Update
+from crdt_docs.messages import Awareness, Barrier, Notice, QueryAwareness, Refused, Renew, SyncStep1, SyncStep2, Update
 from crdt_docs.messages.vocabulary import State
 from crdt_docs.messages.ywebsocket import decode, encode, step1_frame, step2_rope, update_rope
 from crdt_docs.rope import Rope
@@ -105,6 +106,7 @@ class Connection:
         self.role = role
         self.transport = transport
         self.expires_at = principal.expires_at
+        self.until: float | None = None  # when its party's time on the task is over (Unix seconds)
         self.renew: Callable[[str], Awaitable[None]] | None = None  # set for those whose lease a ticket renews
         self.renewal_asked = False
         self.feed: Callable[[Rope], None] | None = None  # set where a shell can send a frame piece by piece
@@ -129,17 +131,26 @@ class Connection:
         return Actor(who.key, who.user, who.agent, who.device, who.session, who.token, via)
 
     def change_role(self, role: Role) -> None:
-        """From the next frame on. Who may write now is asked for what was refused before."""
+        """From the next frame on; a page is told. Who may write now is asked for what was refused before."""
         before, self.role = self.role, role
+        if role != before and self.principal.login is not None:
+            told = {"kind": "role", "task": self.room.name.task, "role": role.name.lower()}
+            self.send(encode(Notice(json.dumps(told, separators=(",", ":")))))
         part = self.room.name.part
         if may_write(role, part) and not may_write(before, part) and not self._asked:
             self.ask()
 
     def regrant(self, role: Role, expires_at: float) -> None:
         """Its credential was given another role and life."""
-        self.principal = replace(self.principal, cap=role, expires_at=expires_at)
-        self.expires_at = expires_at
-        self.change_role(role)
+        self.go_on_as(replace(self.principal, cap=role, expires_at=expires_at), role)
+
+    def is_over(self, now: float) -> bool:
+        """Whether its time has run out (Unix seconds); then it is closed, and told which time it was."""
+        if self.until is not None and now >= self.until:
+            self.end(CLOSE["forbidden"], "delegation_over")
+        elif self.expires_at is not None and now > self.expires_at:
+            self.end(CLOSE["unauthenticated"], "your lease has run out")
+        return not self.alive
 
     def go_on_as(self, principal: Principal, role: Role) -> None:
         """The same party has shown another credential: from here on this one bounds and names it."""
@@ -154,8 +165,7 @@ class Connection:
         """Take one frame. What it answers, if anything, is to be awaited before the next frame is read."""
         if not self.alive:
             return None
-        if self.expires_at is not None and self.room.clock.now() > self.expires_at:
-            self.end(CLOSE["unauthenticated"], "your lease has run out")
+        if self.is_over(self.room.clock.now()):
             return None
         if self.live and self.parked is None:
             self.shown = self.room.head
@@ -362,10 +372,9 @@ class Connection:
         have, self.parked = self.parked, None
         controls, self._controls = self._controls, []
         wanted, self._resync_wanted = self._resync_wanted, None
-        document = self.room.document
         deleted = self.room.unpark(self)
         if self.live:
-            missed = document.rope(have, deleted)
+            missed = self.room.document.rope(have, deleted)
             if len(missed) > 2:
                 self.quiet = False
                 self.hand(update_rope(missed))
@@ -390,6 +399,5 @@ class Connection:
         """The socket is gone, or about to be."""
         if self.alive:
             self.alive = False
-            self._controls.clear()
-            self._barriers.clear()
+            self._controls, self._barriers = [], []
             self.room.leave(self)

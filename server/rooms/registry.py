@@ -181,8 +181,11 @@ class Rooms:
                     connection.end(code, why)
         await self.writer.drain()
 
-    async def change_role(self, task: TaskId, user: UserId, role: Role) -> None:
-        """From its next frame on, the user's connections to the task have this role, or less by their credential."""
+    async def change_role(self, task: TaskId, user: UserId, role: Role, until: float | None = None) -> None:
+        """From its next frame on, the user's connections to the task have this role, or less by their credential.
+
+        ``until`` (Unix seconds) is when they end, if they do.
+        """
 
         def may_not_write(who: Principal, name: DocName) -> bool:
             mine = who.user == user and name.task == task
@@ -194,6 +197,7 @@ class Rooms:
             if room.name.task == task:
                 for connection in tuple(room.connections):
                     if connection.principal.user == user:
+                        connection.until = until
                         connection.change_role(min(role, connection.principal.cap))
         await self.writer.drain()
 
@@ -367,8 +371,8 @@ class Rooms:
         wall = self._clock.now()
         spoke = keepalive and room.took_spoke()
         for connection in tuple(room.connections):
-            if connection.expires_at is not None and wall > connection.expires_at:
-                connection.end(CLOSE["unauthenticated"], "your lease has run out")
+            if connection.is_over(wall):
+                continue
             elif connection.wants_renewal(wall, self.limits.renew_before):
                 connection.ask_renewal()
             elif connection.parked is not None and now - connection.parked_since > self.limits.parked:

@@ -12,12 +12,14 @@ from typing import Final
 from crdt_docs.ids import TaskId, UserId, new_id
 from server.domain.access import Role
 from server.domain.errors import Conflict, NotFound, Unavailable
+from server.domain.share import ShareId
 from server.domain.task import Member, NamedBy, Status, Task
 from server.store.database import Database, Row, Transaction
+from server.store.shares import dismiss_guest
 
 _TASK: Final = "t.id, t.name, t.status, t.created_by, t.created_at, t.updated_at, t.named_by"
 _BARE: Final = "id, name, status, created_by, created_at, updated_at, named_by"
-_MEMBER: Final = "m.task, m.user, u.name, m.role, m.since"
+_MEMBER: Final = "m.task, m.user, u.name, m.role, m.since, m.until, m.share, u.guest"
 _LAST_OWNER: Final = "A task keeps at least one owner."
 
 
@@ -166,22 +168,47 @@ class Tasks:
         )
         return [_member(row) for row in rows] or None
 
-    async def add_member(self, task: TaskId, user: UserId, role: Role, at: float) -> Member:
+    async def member(self, task: TaskId, user: UserId) -> Member | None:
+        """The user's place on the task, over or not. For who may see it; no member is named."""
+        row = await self._database.one(
+            f"SELECT {_MEMBER} FROM members m JOIN users u ON u.id = m.user WHERE m.task = ? AND m.user = ?", task, user
+        )
+        return _member(row) if row else None
+
+    async def add_member(self, task: TaskId, user: UserId, role: Role, at: float, until: float | None = None) -> Member:
         """Put the user on the task. Raises Conflict if they are on it, NotFound if either is not there."""
         async with self._database.transaction() as tx:
             if await tx.one("SELECT 1 FROM members WHERE task = ? AND user = ?", task, user):
                 raise Conflict("They are on this task already.")
             try:
-                await tx.all("INSERT INTO members (task, user, role, since) VALUES (?, ?, ?, ?)", task, user, role, at)
+                await tx.all(
+                    "INSERT INTO members (task, user, role, since, until) VALUES (?, ?, ?, ?, ?)",
+                    task,
+                    user,
+                    role,
+                    at,
+                    until,
+                )
             except Conflict:
                 raise NotFound() from None
             return await _read_member(tx, task, user)
 
-    async def set_role(self, task: TaskId, user: UserId, role: Role) -> Member | None:
-        """Change what a member may do. Raises Conflict if the task would lose its last owner."""
+    async def set_role(
+        self, task: TaskId, user: UserId, role: Role, until: float | None = None, *, own: bool = False
+    ) -> Member | None:
+        """Change what a member may do, and until when. Raises Conflict if the task would lose its last owner.
+
+        Who came by a share link goes with it, unless the place is made their ``own``; an owner's always is.
+        """
         async with self._database.transaction() as tx:
             if not await tx.all(
-                "UPDATE members SET role = ? WHERE task = ? AND user = ? RETURNING user", role, task, user
+                "UPDATE members SET role = ?1, until = ?2, share = CASE WHEN ?3 THEN NULL ELSE share END"
+                " WHERE task = ?4 AND user = ?5 RETURNING user",
+                role,
+                until,
+                own or role is Role.OWNER,
+                task,
+                user,
             ):
                 return None
             await _keep_an_owner(tx, task)
@@ -195,11 +222,12 @@ class Tasks:
             await _keep_an_owner(tx, task)
             await tx.all("DELETE FROM tickets WHERE task = ? AND user = ?", task, user)
             await tx.all("DELETE FROM tokens WHERE task = ? AND user = ?", task, user)
+            await dismiss_guest(tx, user)
             return True
 
 
 async def _keep_an_owner(tx: Transaction, task: TaskId) -> None:
-    if not await tx.one("SELECT 1 FROM members WHERE task = ? AND role = 4", task):
+    if not await tx.one("SELECT 1 FROM members WHERE task = ? AND role = 4 AND until IS NULL", task):
         raise Conflict(_LAST_OWNER)
 
 
@@ -218,4 +246,5 @@ def task_of(row: Row) -> Task:
 
 
 def _member(row: Row) -> Member:
-    return Member(TaskId(row[0]), UserId(row[1]), row[2], Role(row[3]), row[4])
+    share = ShareId(row[6]) if row[6] else None
+    return Member(TaskId(row[0]), UserId(row[1]), row[2], Role(row[3]), row[4], row[5], share, bool(row[7]))

@@ -115,7 +115,7 @@ class Turns:
             if running is not None and not (again and running[0] == found.id):
                 raise Conflict("A turn of this task is running.")
             leased = _done(states.lease(found, host, now))
-            role = await _role(tx, leased)
+            role = await _role(tx, leased, now)
             if role is None:
                 await _leave(tx, states.fail(found, states.GONE, now), now)
             else:
@@ -131,7 +131,7 @@ class Turns:
         """Lengthen the lease and its grant. Raises as ``lease`` does."""
         async with self._database.transaction() as tx:
             renewed = _done(states.renew(await _mine(tx, turn, host), host, now))
-            role = await _role(tx, renewed)
+            role = await _role(tx, renewed, now)
             given = None
             if renewed.status == "running" and renewed.grant is not None and role is not None:
                 given = await grants.renew(tx, renewed.grant, min(role, Role.EDITOR), now)
@@ -192,9 +192,10 @@ class Turns:
         """End the turns of people who may not write to their task any more: each, before and after."""
         which = (
             "status IN ('queued', 'running') AND NOT EXISTS"
-            " (SELECT 1 FROM members m WHERE m.task = turns.task AND m.user = turns.user AND m.role >= ?)"
+            " (SELECT 1 FROM members m WHERE m.task = turns.task AND m.user = turns.user AND m.role >= ?1"
+            " AND (m.until IS NULL OR m.until > ?2))"
         )
-        return await self._change(which, (Role.EDITOR,), now, lambda turn: states.fail(turn, states.GONE, now))
+        return await self._change(which, (Role.EDITOR, now), now, lambda turn: states.fail(turn, states.GONE, now))
 
     async def abandon(self, hosts: Collection[TokenId], now: float) -> list[tuple[Turn, Turn]]:
         """Take back what these hosts have, who are gone."""
@@ -333,7 +334,12 @@ async def _mine(tx: Transaction, turn: TurnId, host: Host) -> Turn:
     return found
 
 
-async def _role(tx: Transaction, turn: Turn) -> Role | None:
+async def _role(tx: Transaction, turn: Turn, now: float) -> Role | None:
     """The role of who asked, if it lets an agent answer."""
-    row = await tx.one("SELECT role FROM members WHERE task = ? AND user = ?", turn.task, turn.user)
+    row = await tx.one(
+        "SELECT role FROM members WHERE task = ? AND user = ? AND (until IS NULL OR until > ?)",
+        turn.task,
+        turn.user,
+        now,
+    )
     return Role(row[0]) if row is not None and row[0] >= Role.EDITOR else None

@@ -38,7 +38,7 @@ class SyncEndpoint:
             connection = await self._enter(socket, offered, transport)
         except ClewError as error:
             await self.entry.turnstile.hold()
-            transport.close(error.close, error.why)
+            transport.close(error.close, error.reason or error.why)
             await transport.pump()
             transport.discard()
             return

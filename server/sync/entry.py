@@ -15,6 +15,7 @@ from starlette.datastructures import Headers
 from crdt_docs.ids import DocName, TaskId
 from server.domain.access import Principal, Role
 from server.domain.errors import ClewError
+from server.domain.policy import Allow
 from server.doors.turnstile import Turnstile
 from server.rooms.connection import Connection, Transport
 from server.rooms.registry import Rooms
@@ -43,10 +44,10 @@ class Doors(Protocol):
 
 
 class Authority(Protocol):
-    """The role of a principal on a task."""
+    """What a principal may do on a task, and until when."""
 
-    async def role(self, principal: Principal, task: TaskId) -> Role:
-        """Raises NotFound for who is no member, and for what is not there."""
+    async def admit(self, principal: Principal, task: TaskId) -> Allow:
+        """Raises NotFound for who is no member, and for what is not there; Denied where a rule of it is not met."""
         ...
 
 
@@ -90,7 +91,7 @@ class Entry:
         """Join the document's room. Raises a ClewError if it may not be, or can't just now."""
         self.turnstile.enter(principal, transport)
         try:
-            role = await self.authority.role(principal, name.task)
+            role = (await self.authority.admit(principal, name.task)).role
             return await self._arrive(name, principal, role, transport)
         except BaseException:
             self.turnstile.depart(transport)
@@ -108,10 +109,11 @@ class Entry:
         await self.looking.arrives(principal, name)
         connection = await self.rooms.join(name, principal, role, transport)
         try:
-            connection.role = await self.authority.role(principal, name.task)  # it may have changed on the way here
+            allowed = await self.authority.admit(principal, name.task)  # it may have changed on the way here
         except ClewError:
             connection.leave()
             raise
+        connection.role, connection.until = allowed.role, allowed.until
         return connection
 
     async def leave(self, connection: Connection) -> None:
@@ -128,9 +130,23 @@ class Entry:
             try:
                 renewed = await self.doors.renew(ticket, connection.principal)
             except ClewError as error:
-                connection.end(error.close, error.why)
+                end(connection, error)
                 return
-            connection.expires_at = renewed.expires_at
-            connection.renewal_asked = False
+            await self.go_on_as(connection, renewed)
 
         return renew
+
+    async def go_on_as(self, connection: Connection, principal: Principal) -> None:
+        """The same party has shown another credential, and is judged by it; who does not pass is out."""
+        try:
+            allowed = await self.authority.admit(principal, connection.room.name.task)
+        except ClewError as error:
+            end(connection, error)
+            return
+        connection.until = allowed.until
+        connection.go_on_as(principal, allowed.role)
+
+
+def end(connection: Connection, error: ClewError) -> None:
+    """Close for what was raised: with the rule that was not met, if it was one, else with the sentence."""
+    connection.end(error.close, error.reason or error.why)

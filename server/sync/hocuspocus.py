@@ -22,7 +22,7 @@ from crdt_docs.messages.hocuspocus import FromClient, decode
 from crdt_docs.messages.vocabulary import Close, Denied, Pong, Token
 from server.domain.errors import CLOSE, CLOSE_AUTH_TIMEOUT, CLOSE_TOO_FAST, ClewError, NotFound, Unauthenticated
 from server.rooms.connection import Connection
-from server.sync.entry import Entry
+from server.sync.entry import Entry, end
 from server.sync.frames import frames
 from server.sync.inflow import Inflow
 from server.sync.lane import Lane
@@ -208,7 +208,7 @@ class Lanes:
             self._transport.close(error.close, error.why)
             return
         self._stages[address] = Shut()
-        lane.say(Denied(error.why))
+        lane.say(Denied(error.reason or error.why))
 
     async def _renew(self, stage: Joined, token: str) -> None:
         """Another Auth of who is in: a fresh lease. Whoever it does not fit is out."""
@@ -219,13 +219,12 @@ class Lanes:
         held = connection.principal
         try:
             fresh = await self._entry.doors.of_secret(token, stage.name.task)
-            role = await self._entry.authority.role(fresh, stage.name.task)
             if (fresh.key, fresh.device) != (held.key, held.device):
                 raise Unauthenticated
         except ClewError as error:
-            connection.end(error.close, error.why)
+            end(connection, error)
             return
-        connection.go_on_as(replace(fresh, session=held.session), role)
+        await self._entry.go_on_as(connection, replace(fresh, session=held.session))
 
     # -- going
 

@@ -173,7 +173,7 @@ class Offers:
                 listener.end()
         self.stirred()
 
-    async def change_role(self, task: TaskId, user: UserId, role: Role) -> None:
+    async def change_role(self, task: TaskId, user: UserId, role: Role, until: float | None) -> None:
         """A host has no role, but who asked has one."""
         self.stirred()
 

@@ -33,10 +33,13 @@ from server.domain.errors import Unavailable
 from server.domain.likeness import Profile
 from server.doors.authentication import Authentication, Keyring
 from server.doors.authority import Authority
+from server.doors.bound import Bound
 from server.doors.built_in import BuiltIn
 from server.doors.cookie import Cookies
+from server.doors.device_check import DeviceCheck
 from server.doors.links import OneTimeLinks, Threshold
 from server.doors.origin import Hosts, OriginGate
+from server.doors.proofs import Proofs
 from server.doors.revocation import Revocable, Revocation
 from server.doors.turnstile import Caps, Turnstile
 from server.engine.pool import Changed, Engine
@@ -300,16 +303,26 @@ async def composed(
 ) -> AsyncIterator[AppUnderTest]:
     """Put the parts together."""
     cookies = Cookies(secure=False)
-    keyring = Keyring(nouns.users, nouns.logins, nouns.tokens, nouns.tickets)
+    keyring = Keyring(nouns.users, nouns.logins, nouns.tokens, nouns.tickets, nouns.device_keys)
+    proofs, bound = Proofs(clock), Bound(nouns.bound_sessions, nouns.audit, clock)
+    check = DeviceCheck(proofs, bound, nouns.audit, clock)
     built_in, offers = BuiltIn(), Offers(clock)
-    authentication = Authentication(keyring, cookies, clock, built_in)
-    authority = Authority(nouns.tasks)
+    authentication = Authentication(keyring, cookies, clock, check, built_in)
+    authority = Authority(nouns.policies, clock)
     revocable = Revocable(
-        nouns.devices, nouns.sessions, nouns.tasks, nouns.tokens, nouns.logins, nouns.links, nouns.audit
+        nouns.devices,
+        nouns.sessions,
+        nouns.tasks,
+        nouns.tokens,
+        nouns.logins,
+        nouns.links,
+        nouns.audit,
+        nouns.policies,
+        nouns.shares,
     )
     revocation = Revocation(revocable, authority, Everywhere(rooms, offers), clock)
-    threshold = Threshold(nouns.users, nouns.devices, nouns.links, nouns.logins, nouns.audit)
-    doors = Doors(authentication, authority, revocation, OneTimeLinks(threshold, clock), cookies)
+    threshold = Threshold(nouns.users, nouns.devices, nouns.links, nouns.logins, nouns.audit, nouns.device_keys)
+    doors = Doors(authentication, authority, revocation, OneTimeLinks(threshold, clock), cookies, proofs, bound)
     desk = Desk(nouns.turns, offers, rooms, revocation, clock)
     rooms.tell(desk.hear)
     parts = Parts(rooms, sources.reader, Resumptions(sources, clock), sources.looking, desk, sources.authors)

@@ -12,11 +12,12 @@ from kit.clock import FakeClock
 from crdt_docs.ids import DocName, TaskId, TokenId, UserId
 from server.domain.access import Principal, Role
 from server.domain.errors import Conflict, Forbidden, NotFound
+from server.domain.policy import Place
 from server.domain.user import User
 from server.doors.authority import Authority, require_account, require_login
 from server.doors.revocation import Revocable, Revocation
 from server.store.nouns import Nouns, open_nouns
-from server.store.tasks import Tasks
+from server.store.policies import Policies
 
 SOMEONE = UserId("00000000-0000-4000-8000-000000000000")
 
@@ -37,8 +38,8 @@ async def task(nouns: Nouns, ana: User) -> TaskId:
     return (await nouns.tasks.create(ana.id, "Acme", 0.0)).id
 
 
-class SlowTasks(Tasks):
-    """A store whose answer about a role can be held back after it was read."""
+class SlowPolicies(Policies):
+    """A store whose answer about a place can be held back after it was read."""
 
     def __init__(self, nouns: Nouns) -> None:
         super().__init__(nouns.database)
@@ -47,26 +48,26 @@ class SlowTasks(Tasks):
         self.go = anyio.Event()
         self.go.set()
 
-    async def role(self, user: UserId, task: TaskId) -> Role | None:
+    async def place(self, user: UserId, task: TaskId) -> Place | None:
         self.lookups += 1
-        found = await super().role(user, task)
+        found = await super().place(user, task)
         self.read.set()
         await self.go.wait()
         return found
 
 
 async def test_a_role_is_looked_up_once(nouns: Nouns, ana: User, task: TaskId) -> None:
-    tasks = SlowTasks(nouns)
-    authority = Authority(tasks)
+    places = SlowPolicies(nouns)
+    authority = Authority(places, FakeClock())
     for _ in range(5):
         assert await authority.role(Principal(ana.id, "ana"), task) is Role.OWNER
-    assert tasks.lookups == 1
+    assert places.lookups == 1
 
 
 async def test_a_stranger_and_a_task_that_is_not_there_are_the_same_to_it(
     nouns: Nouns, ana: User, task: TaskId
 ) -> None:
-    authority = Authority(nouns.tasks)
+    authority = Authority(nouns.policies, FakeClock())
     whys = set()
     for user, where in ((SOMEONE, task), (ana.id, TaskId(str(SOMEONE)))):
         for ask in (authority.role, lambda who, there: authority.require(who, there, Role.OWNER)):
@@ -79,14 +80,14 @@ async def test_a_stranger_and_a_task_that_is_not_there_are_the_same_to_it(
 async def test_a_member_with_too_little_is_told_so(nouns: Nouns, ana: User, task: TaskId) -> None:
     bob = await nouns.users.add("bob", 0.0)
     await nouns.tasks.add_member(task, bob.id, Role.COMMENTER, 0.0)
-    authority = Authority(nouns.tasks)
+    authority = Authority(nouns.policies, FakeClock())
     assert await authority.require(Principal(bob.id, "bob"), task, Role.COMMENTER) is Role.COMMENTER
     with pytest.raises(Forbidden, match="takes the role editor; yours is commenter"):
         await authority.require(Principal(bob.id, "bob"), task, Role.EDITOR)
 
 
 async def test_a_bearer_has_the_lesser_of_both_and_no_other_task(nouns: Nouns, ana: User, task: TaskId) -> None:
-    authority = Authority(nouns.tasks)
+    authority = Authority(nouns.policies, FakeClock())
     assert await authority.role(Principal(ana.id, "ana", cap=Role.VIEWER), task) is Role.VIEWER
     with pytest.raises(NotFound):
         await authority.role(Principal(ana.id, "ana", task=TaskId(str(SOMEONE))), task)
@@ -96,15 +97,15 @@ async def test_a_lookup_under_way_does_not_outlive_a_change(nouns: Nouns, ana: U
     """A role that was read before the change must not be kept after it."""
     bob = await nouns.users.add("bob", 0.0)
     await nouns.tasks.add_member(task, bob.id, Role.EDITOR, 0.0)
-    tasks = SlowTasks(nouns)
-    authority = Authority(tasks)
-    tasks.go = anyio.Event()
+    places = SlowPolicies(nouns)
+    authority = Authority(places, FakeClock())
+    places.go = anyio.Event()
     async with anyio.create_task_group() as group:
         group.start_soon(authority.role, Principal(bob.id, "bob"), task)
-        await tasks.read.wait()
+        await places.read.wait()
         await nouns.tasks.set_role(task, bob.id, Role.VIEWER)
         authority.forget(task, bob.id)
-        tasks.go.set()
+        places.go.set()
     assert await authority.role(Principal(bob.id, "bob"), task) is Role.VIEWER
 
 
@@ -121,7 +122,7 @@ class Watched:
         self.told.append(("revoke", code))
         self.matched.append(matches(self.who, self.name))
 
-    async def change_role(self, task: TaskId, user: UserId, role: Role) -> None:
+    async def change_role(self, task: TaskId, user: UserId, role: Role, until: float | None) -> None:
         self.told.append(("change_role", role))
 
     async def delete(self, task: TaskId) -> None:
@@ -129,9 +130,17 @@ class Watched:
 
 
 def revocation_over(nouns: Nouns, live: Watched) -> tuple[Revocation, Authority]:
-    authority = Authority(nouns.tasks)
+    authority = Authority(nouns.policies, FakeClock())
     revocable = Revocable(
-        nouns.devices, nouns.sessions, nouns.tasks, nouns.tokens, nouns.logins, nouns.links, nouns.audit
+        nouns.devices,
+        nouns.sessions,
+        nouns.tasks,
+        nouns.tokens,
+        nouns.logins,
+        nouns.links,
+        nouns.audit,
+        nouns.policies,
+        nouns.shares,
     )
     return Revocation(revocable, authority, live, FakeClock()), authority
 
