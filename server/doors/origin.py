@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from server.domain.errors import ClewError, Forbidden, Invalid
@@ -124,6 +125,14 @@ def _with_port(authority: str, scheme: str) -> str | None:
     return f"{match[1]}:{match[2] or _DEFAULT_PORT[scheme]}" if match else None
 
 
+def family_of(request: HTTPConnection) -> int | None:
+    """The version of IP that a request came by, as far as we are told; 4 also where it is wrapped into the other."""
+    host = request.client.host if request.client is not None else ""
+    if not host:
+        return None
+    return 6 if ":" in host and not host.lower().startswith("::ffff:") else 4
+
+
 class OriginGate:
     """The ASGI middleware that stands outermost and lets only judged requests in."""
 
@@ -140,7 +149,7 @@ class OriginGate:
         if isinstance(verdict, Pass):
             await self._app(scope, receive, send)
         else:
-            await _refuse(verdict, scope, receive, send)
+            await refuse(verdict, scope, receive, send)
 
 
 def _head(scope: Scope) -> Head:
@@ -154,7 +163,7 @@ def _head(scope: Scope) -> Head:
     )
 
 
-async def _refuse(verdict: Refuse, scope: Scope, receive: Receive, send: Send) -> None:
+async def refuse(verdict: Refuse, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer over HTTP, also in place of an upgrade, so that nothing of the socket ever opens."""
     error: ClewError = Invalid(verdict.why) if verdict.status == 400 else Forbidden(verdict.why)
     body = json.dumps(problem(error, status=verdict.status)).encode()

@@ -9,14 +9,18 @@ from starlette.routing import BaseRoute
 from server.domain.clock import Clock
 from server.doors.authentication import Authentication
 from server.doors.authority import Authority
+from server.doors.bound import Bound
 from server.doors.cookie import Cookies
+from server.doors.handoffs import Handover
 from server.doors.links import OneTimeLinks
+from server.doors.proofs import Proofs
 from server.doors.revocation import Revocation
 from server.http import (
     authors,
     devices,
     entrance,
     export,
+    handoffs,
     members,
     messages,
     openapi,
@@ -49,6 +53,9 @@ class Doors:
     revocation: Revocation
     links: OneTimeLinks
     cookies: Cookies
+    proofs: Proofs
+    bound: Bound
+    handover: Handover
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +74,24 @@ def table(nouns: Nouns, doors: Doors, parts: Parts, clock: Clock, version: str) 
     """Every row of the API."""
     documents, reader, desk, looking = parts.documents, parts.reader, parts.desk, parts.looking
     authority, revocation = doors.authority, doors.revocation
+    reception = Reception(
+        doors.authentication, doors.cookies, revocation, nouns.logins, doors.proofs, doors.bound
+    )
     rows = [
-        *sessions.routes(nouns.sessions, nouns.devices, reader, looking, authority, revocation, clock),
+        *sessions.routes(nouns.sessions, nouns.devices, nouns.places, reader, looking, authority, revocation, clock),
         *tasks.routes(nouns.tasks, authority, documents, reader, looking, revocation, clock),
         *turns.routes(desk, nouns.tasks, documents, nouns.audit, authority, clock),
         *members.routes(nouns.tasks, nouns.users, nouns.audit, authority, revocation, clock),
         *messages.routes(documents, nouns.sessions, looking, authority, clock),
         *working_set.routes(reader, authority),
         *authors.routes(parts.authors, nouns.names, authority),
-        *resume.routes(nouns.tasks, parts.resumptions, authority),
+        *resume.routes(nouns.tasks, nouns.places, parts.resumptions, authority),
         *export.routes(nouns.tasks, reader, authority),
         *tickets.routes(nouns.tickets, nouns.sessions, documents, authority, clock),
         *tokens.routes(nouns.tokens, nouns.audit, authority, revocation, clock),
         *devices.routes(nouns.devices, revocation),
-        *entrance.routes(doors.links, Reception(doors.authentication, doors.cookies, revocation)),
+        *entrance.routes(doors.links, reception),
+        *handoffs.routes(doors.handover, reception, nouns.tasks, nouns.devices, clock),
     ]
     return [*rows, *openapi.routes(rows, version)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Final, TypeVar
+from urllib.parse import parse_qsl
 
 import anyio
 from pydantic import BaseModel, ValidationError
@@ -27,6 +28,23 @@ async def read_json(request: Request, model: type[Model]) -> Model:
         return model.model_validate_json(raw or b"{}")
     except ValidationError as error:
         raise faulty(error, "body") from None
+
+
+async def read_form(request: Request, model: type[Model]) -> Model:
+    """A form's body as the model. Parameters that it does not know are ignored, as OAuth wants it. Raises the same."""
+    raw = await read_bytes(request, JSON_LIMIT)
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        raise Invalid("The body must be a form, with Content-Type: application/x-www-form-urlencoded.")
+    try:
+        pairs = parse_qsl(raw.decode(), keep_blank_values=True, max_num_fields=100)
+        if len({name for name, _ in pairs}) < len(pairs):
+            raise Invalid("A form gives each parameter once.")
+        return model.model_validate_strings({n: v for n, v in pairs if n in model.model_fields})
+    except ValidationError as error:
+        raise faulty(error, "body") from None
+    except ValueError:
+        raise Invalid("The body is no form.") from None
 
 
 def read_query(request: Request, model: type[Model]) -> Model:

@@ -19,13 +19,16 @@ from starlette.types import Receive, Scope, Send
 
 from crdt_docs.ids import is_id
 from server.domain.access import Principal
-from server.domain.errors import ClewError, Code, Invalid, NotFound, Unauthenticated
+from server.domain.errors import ClewError, Code, Forbidden, Invalid, NotFound, Unauthenticated
+from server.domain.proof import Target
 from server.doors.authority import Door, require_door
-from server.http.body import read_json, read_query
+from server.doors.proofs import target_of
+from server.http.body import read_form, read_json, read_query
 from server.http.problems import respond
 
 PREFIX: Final = "/api/v1"
 Method = Literal["GET", "POST", "PATCH", "PUT", "DELETE"]
+_READS: Final = "This browser can't prove just now that it is your device; until it can, it may only read."
 
 
 class Input(BaseModel):
@@ -47,8 +50,8 @@ class Answer(BaseModel):
 class Authenticates(Protocol):
     """What endpoints need of the door: who asks. Raises Unauthenticated."""
 
-    async def of_request(self, headers: Headers) -> Principal:
-        """Find out who is asking."""
+    async def of_request(self, headers: Headers, target: Target | None = None) -> Principal:
+        """Find out who is asking, and for what."""
         ...
 
 
@@ -77,7 +80,8 @@ class Endpoint(Generic[In]):
 
     ``gives`` is the model of the answer; None for none (204) or, with ``media``, for a file of those types.
     ``errors`` are the codes beyond ``unauthenticated`` and ``invalid`` that it may answer. ``door`` says who is let in:
-    an agent comes no further than where a row names it.
+    an agent comes no further than where a row names it. ``form``: the body is a form's, as OAuth has it.
+    ``reads``: whoever has had to step down to reading may do it, whatever its method.
     """
 
     method: Method
@@ -90,6 +94,8 @@ class Endpoint(Generic[In]):
     errors: tuple[Code, ...] = ()
     door: Door = "principal"
     media: tuple[str, ...] = ()
+    form: bool = False
+    reads: bool = False
 
 
 Row: TypeAlias = Endpoint[Any]
@@ -132,14 +138,21 @@ class _Path:
             return respond(Invalid("This path has no such method."), status=405, headers=allow)
         asked_by = None
         if row.door != "anyone":
-            asked_by = await self._door.of_request(request.headers)
+            asked_by = await self._door.of_request(request.headers, target_of(request))
             require_door(asked_by, row.door)
+            if asked_by.stepped_down and not row.reads and row.method != "GET":
+                raise Forbidden(_READS, "stepped_down")
         ids = {name: str(value) for name, value in request.path_params.items()}
         if not all(map(is_id, ids.values())):
             raise NotFound
-        from_query = row.method in ("GET", "DELETE")
-        given = read_query(request, row.takes) if from_query else await read_json(request, row.takes)
-        return _respond(row, await row.handle(Call(request, ids, asked_by), given))
+        return _respond(row, await row.handle(Call(request, ids, asked_by), await _read(request, row)))
+
+
+async def _read(request: Request, row: Row) -> Input:
+    if row.method in ("GET", "DELETE"):
+        return read_query(request, row.takes)
+    given: Input = await (read_form if row.form else read_json)(request, row.takes)
+    return given
 
 
 def _respond(row: Row, answer: BaseModel | Response | None) -> Response:

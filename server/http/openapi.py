@@ -96,7 +96,8 @@ def _operation(row: Row, refs: Refs) -> Document:
         told["parameters"] += _query(row)
     elif row.takes is not Nothing:
         needed = any(field.is_required() for field in row.takes.model_fields.values())
-        told["requestBody"] = {"required": needed, "content": {"application/json": {"schema": refs[row.takes]}}}
+        kind = "application/x-www-form-urlencoded" if row.form else "application/json"
+        told["requestBody"] = {"required": needed, "content": {kind: {"schema": refs[row.takes]}}}
     told["responses"] = _responses(row, refs)
     return told
 

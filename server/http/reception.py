@@ -1,4 +1,4 @@
-"""Where somebody comes in by a browser, whichever way they came. Owns what their browser is told: its cookie, and no more.
+"""Where somebody comes in by a browser, whichever way they came. Owns what their browser is given: its cookie.
 
 Must never decide who they are: a door has done that.
 """
@@ -12,11 +12,16 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from server.domain.errors import Unauthenticated
+from server.domain.login import Login
 from server.doors.authentication import Authentication
+from server.doors.bound import Bound, is_secure
 from server.doors.cookie import Cookies
 from server.doors.links import Arrival, Entered
+from server.doors.proofs import Proofs
 from server.doors.revocation import Revocation
 from server.http.endpoint import Answer
+from server.store.tokens import Logins
 
 
 class Person(Answer):
@@ -40,11 +45,15 @@ class Reception:
     authentication: Authentication
     cookies: Cookies
     revocation: Revocation
+    logins: Logins
+    proofs: Proofs
+    bound: Bound
 
     async def receive(self, request: Request, name: str | None = None) -> Arrival:
-        """What the browser brings; ``name`` is what its person calls it."""
+        """What the browser brings; ``name`` is what its person calls it. Raises Unproven for a key it does not have."""
         guessed, kind = guess_device(request.headers.get("user-agent", ""))
-        return Arrival(name or guessed, kind, await self.authentication.login(request.headers))
+        key = await self.proofs.key_of(request)
+        return Arrival(name or guessed, kind, await self.authentication.login(request.headers), key=key)
 
     async def admit(self, request: Request, arrival: Arrival, entered: Entered) -> Response:
         """Give the browser its new cookie. What it was signed in as before has ended, whoever's it was."""
@@ -59,10 +68,19 @@ class Reception:
         """The same for a browser that is on its way from elsewhere; 303, so that nothing is sent on with it."""
         return await self._with_cookie(RedirectResponse(path, 303), request, arrival, entered)
 
+    async def renew(self, response: Response, request: Request, login: Login) -> None:
+        """Change the cookie of a login that goes on: who has a copy of the old one is out. Raises Unauthenticated."""
+        secret = await self.logins.rotate(login.user, login.id)
+        if secret is None:
+            raise Unauthenticated
+        response.headers.append("set-cookie", self.cookies.grant(request.headers, secret))
+
     async def _with_cookie(self, response: Response, request: Request, arrival: Arrival, entered: Entered) -> Response:
         if arrival.present is not None:
             await self.revocation.login(arrival.present)
         response.headers.append("set-cookie", self.cookies.grant(request.headers, entered.secret))
+        if is_secure(request):
+            response.headers["secure-session-registration"] = self.bound.invite(entered.login)
         return response
 
 

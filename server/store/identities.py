@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from crdt_docs.ids import DeviceId, UserId
+from crdt_docs.ids import UserId
 from server.domain.credential import SecretHash
-from server.domain.login import Login, LoginId
+from server.domain.login import LoginId
 from server.store.database import Database
 
 FLOW_LIFE: Final = 600.0
@@ -84,23 +84,28 @@ class Identities:
         )
         return Flow(*rows[0][:7]) if rows and rows[0][7] > now else None
 
+    async def holder(self, flow: Flow) -> UserId | None:
+        """Whose login has begun the flow, if it is still one."""
+        row = await self._database.one("SELECT user FROM logins WHERE id = ?", flow.login)
+        return UserId(row[0]) if row else None
+
     async def note(self, login: LoginId, issuer: str, subject: str, sid: str | None) -> None:
         """The provider has opened that login."""
         await self._database.write(
             "INSERT INTO oidc_logins (login, issuer, subject, sid) VALUES (?, ?, ?, ?)", login, issuer, subject, sid
         )
 
-    async def opened(self, issuer: str, subject: str | None, sid: str | None) -> list[Login]:
+    async def opened(self, issuer: str, subject: str | None, sid: str | None) -> list[tuple[UserId, LoginId]]:
         """The logins that the provider has opened for that subject, that session of it, or both."""
         rows = await self._database.all(
-            "SELECT l.id, l.user, l.device, l.created_at, l.expires_at, l.proven_at FROM oidc_logins o"
+            "SELECT l.user, l.id FROM oidc_logins o"
             " JOIN logins l ON l.id = o.login WHERE o.issuer = ?1 AND (?2 IS NULL OR o.subject = ?2)"
             " AND (?3 IS NULL OR o.sid = ?3) AND NOT (?2 IS NULL AND ?3 IS NULL)",
             issuer,
             subject,
             sid,
         )
-        return [Login(LoginId(r[0]), UserId(r[1]), DeviceId(r[2]), r[3], r[4], r[5]) for r in rows]
+        return [(UserId(user), LoginId(login)) for user, login in rows]
 
     async def hear(self, jti: SecretHash, now: float, until: float) -> bool:
         """Note a logout token until it has expired; False if it was heard before."""

@@ -1,0 +1,41 @@
+"""How often somebody may try wrong. Owns the counts, per party and window; must never learn what was tried.
+
+Over the cap nothing is tried any more, the right code neither, so that guessing gains nothing by going on.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final
+
+from server.domain.clock import Clock
+from server.domain.errors import TooMany
+
+_KEPT: Final = 50_000
+
+
+class Attempts:
+    """``most`` wrong tries within ``window`` seconds, counted for each party apart."""
+
+    def __init__(self, most: int, window: float, clock: Clock) -> None:
+        self._most = most
+        self._window = window
+        self._clock = clock
+        self._misses: OrderedDict[str, list[float]] = OrderedDict()
+
+    def require(self, *parties: str) -> None:
+        """Raise TooMany if one of them has tried wrong too often."""
+        if any(len(self._recent(party)) >= self._most for party in parties):
+            raise TooMany("Too many wrong codes; wait five minutes.")
+
+    def miss(self, *parties: str) -> None:
+        """Each of them has tried wrong once more."""
+        for party in parties:
+            self._misses[party] = [*self._recent(party), self._clock.monotonic()]
+            self._misses.move_to_end(party)
+        while len(self._misses) > _KEPT:
+            self._misses.popitem(last=False)
+
+    def _recent(self, party: str) -> list[float]:
+        since = self._clock.monotonic() - self._window
+        return [at for at in self._misses.get(party, ()) if at > since]
