@@ -35,7 +35,9 @@ from server.doors.bound import Bound
 from server.doors.built_in import BuiltIn
 from server.doors.cookie import Cookies
 from server.doors.device_check import DeviceCheck
+from server.doors.handoffs import Handing, Handover
 from server.doors.links import OneTimeLinks, Threshold
+from server.doors.notices import Notices
 from server.doors.origin import Hosts, OriginGate
 from server.doors.proofs import Proofs
 from server.doors.revocation import Live, Matches, Revocable, Revocation
@@ -174,7 +176,7 @@ async def open_services(config: Config, clock: Clock | None = None) -> AsyncIter
         authors = Authors(rooms, log, read)
         resumptions = Resumptions(Sources(reader, looking, authors, nouns.names, nouns.turns), clock)
         built_in, offers = BuiltIn(), Offers(clock)
-        doors = _doors(config, nouns, Everywhere(rooms, offers), built_in, clock)
+        doors = _doors(config, nouns, Everywhere(rooms, offers), Notices(rooms), built_in, clock)
         await recover(nouns.turns, log, read, clock)
         desk = await stack.enter_async_context(Desk(nouns.turns, offers, rooms, doors.revocation, clock))
         rooms.tell(desk.hear)
@@ -206,7 +208,7 @@ async def _every(seconds: float, do: Callable[[], object]) -> None:
             continue
 
 
-def _doors(config: Config, nouns: Nouns, live: Live, built_in: BuiltIn, clock: Clock) -> Doors:
+def _doors(config: Config, nouns: Nouns, live: Live, notices: Notices, built_in: BuiltIn, clock: Clock) -> Doors:
     cookies = Cookies(config.tls_cert is not None)
     authority = Authority(nouns.policies, clock)
     keyring = Keyring(nouns.users, nouns.logins, nouns.tokens, nouns.tickets, nouns.device_keys)
@@ -223,15 +225,20 @@ def _doors(config: Config, nouns: Nouns, live: Live, built_in: BuiltIn, clock: C
         nouns.policies,
         nouns.shares,
     )
-    threshold = Threshold(nouns.users, nouns.devices, nouns.links, nouns.logins, nouns.audit, nouns.device_keys)
+    revocation = Revocation(revocable, authority, live, clock)
+    threshold = Threshold(
+        nouns.users, nouns.devices, nouns.links, nouns.logins, nouns.audit, nouns.device_keys, notices
+    )
+    handing = Handing(nouns.handoffs, nouns.sessions, threshold)
     return Doors(
         Authentication(keyring, cookies, clock, check, built_in),
         authority,
-        Revocation(revocable, authority, live, clock),
+        revocation,
         OneTimeLinks(threshold, clock),
         cookies,
         proofs,
         bound,
+        Handover(handing, authority, revocation, notices, clock),
     )
 
 

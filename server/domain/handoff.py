@@ -1,8 +1,8 @@
 """Handing a task to a new device: what is offered, how it is shown, what has to match. Owns the bounds and the codes.
 
-Two devices are brought together by a person who sees both: the new one presents a code, once, and shows a number; the one
-that offered is asked for that number, once. Pure; must never let a code live longer or be tried more often than stands
-here.
+Two devices are brought together by a person who sees both: the new one presents a code, once, and shows a number; the
+one that offered is asked for that number, once. Pure; must never let a code live longer, or be tried more often, than
+stands here.
 """
 
 from __future__ import annotations

@@ -14,13 +14,16 @@ from typing import Final
 
 from crdt_docs.ids import UserId
 from server.domain.audit import Deed
-from server.domain.clock import Clock
+from server.domain.clock import Clock, iso
 from server.domain.credential import LINK_LIFE, Secret
 from server.domain.device import Device
-from server.domain.errors import Unauthenticated
+from server.domain.errors import Conflict, Unauthenticated
 from server.domain.login import Login, Visit
+from server.domain.proof import Thumbprint
 from server.domain.user import User
+from server.doors.notices import Notices
 from server.store.audit import Audit
+from server.store.device_keys import DeviceKeys
 from server.store.devices import Devices
 from server.store.tokens import Links, Logins
 from server.store.users import Users
@@ -33,13 +36,15 @@ OWNER: Final = "owner"
 class Arrival:
     """What a browser brings as it comes in: what to call it, and the login that it has, if it has one.
 
-    Who comes for a ``visit`` is let in to one task.
+    Who comes for a ``visit`` is let in to one task. ``key`` is what the browser has proven to hold, if it did; it
+    becomes its device's.
     """
 
     name: str
     kind: str
     present: Login | None = None
     visit: Visit | None = None
+    key: Thumbprint | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,22 +66,55 @@ class Threshold:
     links: Links
     logins: Logins
     audit: Audit
+    keys: DeviceKeys
+    notices: Notices | None = None
 
     async def enter(self, user: User, arrival: Arrival, now: float, event: str, *, proven: bool = False) -> Entered:
         """Sign the browser in as the user, who has shown that they may; ``event`` is how, for the audit.
 
-        A browser that is signed in as the same user keeps its device and gets a new login; the caller ends the old one.
+        A browser that has the key of a device of theirs is that device. One without a key that is signed in as the same
+        user keeps its device and gets a new login; the caller ends the old one. Raises Conflict for a key that is
+        somebody else's: people who share a browser have a key each.
         ``proven`` says that the person has just shown that it is them, and not only somebody with their link.
         """
-        device, present = None, arrival.present
-        if present is not None and present.user == user.id:
-            device = await self.devices.get(user.id, present.device)
+        device = await self._known(user, arrival)
         if device is None or device.revoked_at is not None:
             device = await self.devices.add(user.id, arrival.name, arrival.kind, now)
+        if arrival.key is not None:
+            await self.keys.bind(device.id, arrival.key, now)
         login, cookie = await self.logins.issue(user.id, device.id, now, proven=proven, visit=arrival.visit)
         by = Deed(user=user.id, device=device.id)
         await self.audit.append(event, now, by=by, subjects=[device.id, login.id])
+        if device.created_at == now:
+            self._tell(device, login)
         return Entered(user, device, login, cookie)
+
+    async def require_own_key(self, user: UserId, key: Thumbprint | None) -> None:
+        """Raise Conflict if the key is another person's. For doors that burn something before they let in."""
+        owner = await self.keys.owner(key) if key is not None else None
+        if owner is not None and owner[0] != user:
+            raise Conflict("This browser's key is another person's; it needs one of its own for each of you.")
+
+    async def _known(self, user: User, arrival: Arrival) -> Device | None:
+        """Which of the user's devices it is, as far as it can show that. A cookie alone is nobody with a key."""
+        present = arrival.present
+        if arrival.key is not None:
+            await self.require_own_key(user.id, arrival.key)
+            owner = await self.keys.owner(arrival.key)
+            if owner is not None:
+                return await self.devices.get(user.id, owner[1])
+        if present is None or present.user != user.id or present.key is not None:
+            return None
+        return await self.devices.get(user.id, present.device)
+
+    def _tell(self, device: Device, login: Login) -> None:
+        """All other devices of the person hear of it at once, so that a stranger's does not stay unnoticed."""
+        if self.notices is None:
+            return
+        until = iso(login.expires_at) if login.task is not None else None
+        joined = {"id": device.id, "name": device.name, "kind": device.kind}
+        about = {"device": joined, "task": login.task, "until": until}
+        self.notices.tell(device.user, "device-joined", about, except_device=device.id)
 
 
 class OneTimeLinks:
@@ -102,6 +140,9 @@ class OneTimeLinks:
         Raises Unauthenticated, in the same words for used, expired and unknown links.
         """
         now = self._clock.now()
+        whose = await self._over.links.user(secret, now) if arrival.key is not None else None
+        if whose is not None:
+            await self._over.require_own_key(whose, arrival.key)
         link = await self._over.links.redeem(secret, now)
         user = await self._over.users.get(link.user) if link else None
         if user is None:

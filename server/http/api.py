@@ -74,9 +74,7 @@ def table(nouns: Nouns, doors: Doors, parts: Parts, clock: Clock, version: str) 
     """Every row of the API."""
     documents, reader, desk, looking = parts.documents, parts.reader, parts.desk, parts.looking
     authority, revocation = doors.authority, doors.revocation
-    reception = Reception(
-        doors.authentication, doors.cookies, revocation, nouns.logins, doors.proofs, doors.bound
-    )
+    reception = Reception(doors.authentication, doors.cookies, revocation, nouns.logins, doors.proofs, doors.bound)
     rows = [
         *sessions.routes(nouns.sessions, nouns.devices, nouns.places, reader, looking, authority, revocation, clock),
         *tasks.routes(nouns.tasks, authority, documents, reader, looking, revocation, clock),
@@ -89,7 +87,7 @@ def table(nouns: Nouns, doors: Doors, parts: Parts, clock: Clock, version: str) 
         *export.routes(nouns.tasks, reader, authority),
         *tickets.routes(nouns.tickets, nouns.sessions, documents, authority, clock),
         *tokens.routes(nouns.tokens, nouns.audit, authority, revocation, clock),
-        *devices.routes(nouns.devices, revocation),
+        *devices.routes(nouns.devices, nouns.sessions, revocation),
         *entrance.routes(doors.links, reception),
         *handoffs.routes(doors.handover, reception, nouns.tasks, nouns.devices, clock),
     ]

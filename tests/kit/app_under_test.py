@@ -37,7 +37,9 @@ from server.doors.bound import Bound
 from server.doors.built_in import BuiltIn
 from server.doors.cookie import Cookies
 from server.doors.device_check import DeviceCheck
+from server.doors.handoffs import Handing, Handover
 from server.doors.links import OneTimeLinks, Threshold
+from server.doors.notices import Notices
 from server.doors.origin import Hosts, OriginGate
 from server.doors.proofs import Proofs
 from server.doors.revocation import Revocable, Revocation
@@ -321,8 +323,14 @@ async def composed(
         nouns.shares,
     )
     revocation = Revocation(revocable, authority, Everywhere(rooms, offers), clock)
-    threshold = Threshold(nouns.users, nouns.devices, nouns.links, nouns.logins, nouns.audit, nouns.device_keys)
-    doors = Doors(authentication, authority, revocation, OneTimeLinks(threshold, clock), cookies, proofs, bound)
+    notices = Notices(rooms)
+    threshold = Threshold(
+        nouns.users, nouns.devices, nouns.links, nouns.logins, nouns.audit, nouns.device_keys, notices
+    )
+    handover = Handover(Handing(nouns.handoffs, nouns.sessions, threshold), authority, revocation, notices, clock)
+    doors = Doors(
+        authentication, authority, revocation, OneTimeLinks(threshold, clock), cookies, proofs, bound, handover
+    )
     desk = Desk(nouns.turns, offers, rooms, revocation, clock)
     rooms.tell(desk.hear)
     parts = Parts(rooms, sources.reader, Resumptions(sources, clock), sources.looking, desk, sources.authors)
