@@ -10,15 +10,19 @@ from pathlib import Path
 from server.store.accounts import Accounts
 from server.store.agents import Agents
 from server.store.audit import Audit
+from server.store.bound_sessions import BoundSessions
 from server.store.database import Database
 from server.store.device_grants import DeviceGrants
+from server.store.device_keys import DeviceKeys
 from server.store.devices import Devices
+from server.store.handoffs import Handoffs
 from server.store.identities import Identities
 from server.store.invitations import Invitations
 from server.store.keys import Keys
 from server.store.looks import Looks
 from server.store.names import Names
 from server.store.passkeys import Passkeys
+from server.store.places import Places
 from server.store.policies import Policies
 from server.store.sessions import Sessions
 from server.store.shares import Shares
@@ -49,14 +53,18 @@ class Nouns:
     turns: Turns
     looks: Looks
     names: Names
+    places: Places
     keys: Keys
     accounts: Accounts
     passkeys: Passkeys
     invitations: Invitations
     identities: Identities
     device_grants: DeviceGrants
+    device_keys: DeviceKeys
+    bound_sessions: BoundSessions
     policies: Policies
     shares: Shares
+    handoffs: Handoffs
 
 
 @asynccontextmanager
@@ -80,12 +88,16 @@ async def open_nouns(folder: Path) -> AsyncIterator[Nouns]:
             Turns(db),
             Looks(db),
             Names(db),
+            Places(db),
             keys=keys,
             accounts=Accounts(db),
             passkeys=Passkeys(db),
             invitations=Invitations(db),
             identities=Identities(db),
             device_grants=DeviceGrants(db),
+            device_keys=DeviceKeys(db),
+            bound_sessions=BoundSessions(db),
             policies=Policies(db),
             shares=Shares(db),
+            handoffs=Handoffs(db),
         )
