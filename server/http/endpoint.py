@@ -150,7 +150,8 @@ class _Path:
 
 async def _read(request: Request, row: Row) -> Input:
     if row.method in ("GET", "DELETE"):
-        return read_query(request, row.takes)
+        asked: Input = read_query(request, row.takes)
+        return asked
     given: Input = await (read_form if row.form else read_json)(request, row.takes)
     return given
 

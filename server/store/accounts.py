@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 
 from crdt_docs.ids import UserId
-from server.domain.account import Account, Scalar
-from server.domain.language import Language
+from server.domain.account import Account
 from server.store.database import Database
 
 
@@ -31,11 +30,3 @@ class Accounts:
             account.plan,
             json.dumps(dict(account.preferences), ensure_ascii=False),
         )
-
-
-def set_values(
-    account: Account, language: Language | None, preferences: dict[str, Scalar] | None, *, clears: bool
-) -> Account:
-    """The account with what was given changed; ``clears`` leaves the language to the browser again."""
-    spoken = None if clears else language or account.language
-    return Account(account.user, spoken, account.plan, account.preferences if preferences is None else preferences)

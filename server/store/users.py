@@ -6,7 +6,7 @@ import unicodedata
 from typing import Final
 
 from crdt_docs.ids import UserId, new_id
-from server.domain.errors import Conflict, Invalid
+from server.domain.errors import Conflict, Invalid, NotFound
 from server.domain.user import User
 from server.store.database import Database, Row
 
@@ -62,6 +62,28 @@ class Users:
         """Every user, the first first. For the operator; never for a user."""
         rows = await self._database.all(f"SELECT {_COLUMNS} FROM users ORDER BY created_at, rowid")
         return [_user(row) for row in rows]
+
+    async def first(self) -> User | None:
+        """Whose server it is: the user who was there first."""
+        row = await self._database.one(f"SELECT {_COLUMNS} FROM users ORDER BY created_at, rowid LIMIT 1")
+        return _user(row) if row else None
+
+    async def rename(self, user: UserId, name: str) -> User:
+        """Give the user another name. Raises Conflict if it is taken, Invalid if it is none, NotFound."""
+        clean = clean_name(name)
+        async with self._database.transaction() as tx:
+            taken = await tx.one("SELECT 1 FROM users WHERE name_key = ? AND id <> ?", name_key(clean), user)
+            if taken is not None:
+                raise Conflict(f"There is already a user named {clean}.")
+            row = await tx.one(
+                f"UPDATE users SET name = ?, name_key = ? WHERE id = ? RETURNING {_COLUMNS}",
+                clean,
+                name_key(clean),
+                user,
+            )
+        if row is None:
+            raise NotFound
+        return _user(row)
 
     async def delete(self, user: UserId) -> bool:
         """Remove the user, and by cascade devices, sessions, memberships, secrets. Tasks are the caller's to settle."""
