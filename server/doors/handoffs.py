@@ -223,8 +223,11 @@ class Handover:
         """Let a device that is visiting stay, as one of the person's own. Raises NotFound."""
         require_login(who)
         now = self._clock.now()
-        if not await self._threshold.logins.keep(who.user, device, now + COOKIE_LIFE):
+        found = await self._threshold.devices.get(who.user, device)
+        if found is None or found.revoked_at is not None:
             raise NotFound
+        if not await self._threshold.logins.keep(who.user, device, now + COOKIE_LIFE):
+            return  # it is one of theirs already
         await self._threshold.audit.append("device.kept", now, by=deed(who), subjects=[device])
 
     # -- on the new device

@@ -72,6 +72,10 @@ async def _turn(world: World) -> str:
     return str((await world.ana.get(f"/tasks/{world.ids['task']}/turns")).json["turns"][0]["id"])
 
 
+async def _handoff(world: World) -> str:
+    return str((await world.ana.post("/handoffs", {"task": world.ids["task"]})).json["id"])
+
+
 async def _task(world: World) -> str:
     return await world.ana.new_task("Secret merger")
 
@@ -87,6 +91,7 @@ MAKERS: Final[dict[str, Callable[[World], Awaitable[str]]]] = {
     "device": _device,
     "token": _token,
     "turn": _turn,
+    "handoff": _handoff,
 }
 """How each kind comes to be Ana's, in order."""
 
@@ -153,6 +158,10 @@ FOREIGN: Final[dict[Route, Attempt]] = {
     ("DELETE", "/tokens/{id}"): Attempt("token"),
     ("PATCH", "/devices/{id}"): Attempt("device", {"name": "mine"}),
     ("DELETE", "/devices/{id}"): Attempt("device"),
+    ("POST", "/devices/{id}/keep"): Attempt("device"),
+    ("GET", "/handoffs/{id}"): Attempt("handoff"),
+    ("POST", "/handoffs/{id}/approve"): Attempt("handoff", {"number": 42}, owner=(409,)),  # nobody is there
+    ("POST", "/handoffs/{id}/decline"): Attempt("handoff"),
 }
 """Every route with an id in its path, but for those of agents and their hosts, which ``test_turns_access`` holds."""
 
@@ -161,17 +170,22 @@ NAMED: Final[dict[str, Naming]] = {
     "a session in a ticket": Naming("POST", "/tasks/{own}/tickets", {"session": "{session}"}),
     "a device in a session": Naming("POST", "/sessions", {"device": "{device}"}),
     "a task in a token": Naming("POST", "/tokens", {"task": "{task}"}),
+    "a task in a handoff": Naming("POST", "/handoffs", {"task": "{task}"}),
+    "a session in a handoff": Naming("POST", "/handoffs", {"task": "{own}", "session": "{session}"}),
 }
 """Ids of Ana's in bodies."""
 
 WITHOUT_IDS: Final[set[Route]] = {
     ("POST", "/sessions"), ("GET", "/sessions"), ("POST", "/tasks"), ("GET", "/tasks"), ("POST", "/tokens"),
     ("GET", "/tokens"), ("GET", "/devices"), ("POST", "/signout"), ("POST", "/links"), ("GET", "/me"),
+    ("POST", "/handoffs"), ("POST", "/handoffs/pause"), ("DELETE", "/handoffs/pause"),
 }  # fmt: skip
 """Routes for who is signed in that have no id in their path; what ids their bodies may name stands in ``NAMED``."""
 
 OPEN: Final[dict[Route, Body]] = {
     ("POST", "/signin"): {"key": "A" * 43, "device": "laptop"},
+    ("POST", "/handoffs/redeem"): {"code": "BCDF-GHJK"},
+    ("POST", "/handoffs/collect"): {"id": "00000000-0000-4000-8000-000000000000", "claim": "A" * 43},
     ("GET", "/openapi.json"): None,
 }
 """Routes for anyone, with a body that is as the contract says and opens nothing."""

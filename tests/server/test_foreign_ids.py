@@ -55,10 +55,11 @@ async def test_attack_09_the_owner_is_not_refused(world: World) -> None:
 
 
 async def test_attack_09_a_foreign_id_in_a_body_answers_as_an_unknown_one(world: World) -> None:
+    own = {"own": world.eves_task}
     for what, naming in NAMED.items():
         path = naming.path.format(own=world.eves_task)
-        foreign = await world.eve.ask(naming.method, path, fill(naming.body, world.ids))
-        nowhere = await world.eve.ask(naming.method, path, fill(naming.body, nobodys(world.ids)))
+        foreign = await world.eve.ask(naming.method, path, fill(naming.body, {**world.ids, **own}))
+        nowhere = await world.eve.ask(naming.method, path, fill(naming.body, {**nobodys(world.ids), **own}))
         assert foreign.status == 404 and foreign.body == nowhere.body, what
 
 
