@@ -43,7 +43,7 @@ from server.doors.proofs import Proofs
 from server.doors.revocation import Live, Matches, Revocable, Revocation
 from server.doors.turnstile import REASONS, Turnstile, caps
 from server.engine.pool import Engine
-from server.http import health, problems, web
+from server.http import dbsc, health, problems, web
 from server.http.api import Doors, Parts, api
 from server.http.headers import Guarded
 from server.http.protocol import HttpProtocol
@@ -278,6 +278,7 @@ def _routes(services: Services, tally: Counter[tuple[str, int]]) -> list[BaseRou
         WebSocketRoute("/sync/{name:path}", SyncEndpoint(entry).serve),
         WebSocketRoute("/hocuspocus", HocuspocusEndpoint(entry).serve),
         *health.routes(check, lambda: _gauges(services), tally, lambda: _notes(services)),
+        *dbsc.routes(doors.bound, doors.authentication, doors.revocation),
         *web.routes(),
     ]
 

@@ -40,7 +40,8 @@ class Principal:
     An ``agent`` acts by a grant for ``user``, and ``name`` is the agent's; a ``host`` runs an agent: it hears of turns
     and leases them, and has no role on any task. The built-in agent's host has no user: ``user`` is empty.
 
-    ``login`` is what its cookie stands for. Whoever is *visiting* came by a handoff: by a login for one task.
+    ``login`` is what its cookie stands for. Whoever is *visiting* came by a handoff: by a login for one task. Whoever
+    has *stepped down* could not prove its device just now: it reads, and no more.
 
     ``level`` is what its device proves of itself; ``proven_at`` (Unix seconds) is when the person last showed that it
     is them, ``proven_by`` a passkey or a number match. An agent that is *housed* is the server's own.
@@ -61,6 +62,7 @@ class Principal:
     proven_at: float | None = None
     login: LoginId | None = None
     visiting: bool = False
+    stepped_down: bool = False
     proven_by: Proof | None = None
     housed: bool = False
 

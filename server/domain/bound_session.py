@@ -1,7 +1,7 @@
 """A browser's session that is bound to its machine (Device Bound Session Credentials). Owns when one is fresh.
 
-The wire is W3C's; what of it each browser does is noted where it matters. Pure; must never take a browser's word that it
-could not refresh for more than reading, nor for longer than STEP_DOWN: whoever has stolen a cookie can say so too.
+The wire is W3C's; what of it each browser does is noted where it matters. Pure; must never take a browser's word that
+it could not refresh for more than reading, nor for longer than STEP_DOWN: whoever has stolen a cookie can say so too.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ Standing: TypeAlias = Fresh | Beginning | SteppedDown | Lost
 
 
 def judge(session: BoundSession, cookie: SecretHash | None, skipped: str, now: float) -> Standing:
-    """What a request is worth that came with this bound cookie, and this Secure-Session-Skipped header ("" for none)."""
+    """What a request is worth that came with this bound cookie, and this Secure-Session-Skipped header, or ""."""
     if cookie is not None and _is_held(session, cookie, now):
         return Fresh()
     if session.created_at <= now < session.created_at + BEGINNING:

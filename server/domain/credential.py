@@ -13,6 +13,7 @@ from typing import Final, Literal, NewType
 
 from crdt_docs.ids import AgentId, DeviceId, SessionId, TaskId, TokenId, UserId
 from server.domain.access import LoginId, Role
+from server.domain.device import Level
 
 Secret = NewType("Secret", str)
 """Unpadded base64url of 32 random bytes, as the person or script holds it."""
@@ -59,7 +60,8 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """One connection to one task, once, within 30 s, for the session that asked."""
+    """One connection to one task, once, within 30 s, for the session that asked. ``level`` is what its device has
+    shown; with ``reads_until``, what comes of it may read until then, and no more."""
 
     user: UserId
     device: DeviceId | None
@@ -68,3 +70,5 @@ class Ticket:
     task: TaskId
     expires_at: float
     login: LoginId | None = None
+    level: Level = Level.NONE
+    reads_until: float | None = None

@@ -22,7 +22,10 @@ class Level(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """``kind`` is ``browser``, ``phone``, ``cli`` or ``script``. A revoked device keeps its row and loses its doors."""
+    """``kind`` is ``browser``, ``phone``, ``cli`` or ``script``. A revoked device keeps its row and loses its doors.
+
+    ``level`` is the most that it has shown and still can.
+    """
 
     id: DeviceId
     user: UserId
@@ -31,3 +34,4 @@ class Device:
     created_at: float
     seen_at: float
     revoked_at: float | None = None
+    level: Level = Level.NONE

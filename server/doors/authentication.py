@@ -1,7 +1,8 @@
 """Who is asking? Owns the ways in: a browser's cookie, a bearer, a ticket. Must never decide what they may do.
 
-A cookie opens requests and no socket: browsers attach it to whatever page asks. Sockets take a ticket, which only our
-own page can fetch, or a bearer. Every refusal is the same Unauthenticated, whatever was wrong, and names no secret.
+A cookie opens requests and no socket: browsers attach it to whatever page asks, and where its device has a key, it is
+nobody's without a proof by that key. Sockets take a ticket, which only our own page can fetch, or a bearer. Every
+refusal is the same Unauthenticated, whatever was wrong, and names no secret.
 A principal is dated before its credential is looked up, so that a revocation which commits meanwhile still catches it.
 """
 
@@ -17,11 +18,15 @@ from crdt_docs.ids import TaskId, UserId
 from server.domain.access import LoginId, Principal, Role
 from server.domain.clock import Clock
 from server.domain.credential import LEASE, Token, TokenKind
+from server.domain.device import Level
 from server.domain.errors import Unauthenticated
 from server.domain.login import Login
+from server.domain.proof import Target
 from server.domain.user import User
 from server.doors.built_in import BuiltIn
 from server.doors.cookie import Cookies
+from server.doors.device_check import DeviceCheck, Shown
+from server.store.device_keys import DeviceKeys
 from server.store.tickets import Tickets
 from server.store.tokens import Logins, Tokens
 from server.store.users import Users
@@ -39,34 +44,45 @@ class Keyring:
     logins: Logins
     tokens: Tokens
     tickets: Tickets
+    device_keys: DeviceKeys
 
 
 class Authentication:
     """Turns credentials into principals. ``built_in`` is the way in of the server's own agent, if it has one."""
 
-    def __init__(self, keyring: Keyring, cookies: Cookies, clock: Clock, built_in: BuiltIn | None = None) -> None:
+    def __init__(
+        self, keyring: Keyring, cookies: Cookies, clock: Clock, check: DeviceCheck, built_in: BuiltIn | None = None
+    ) -> None:
         self._keyring = keyring
         self._cookies = cookies
         self._clock = clock
+        self._check = check
         self._built_in = built_in
 
-    async def of_request(self, headers: Headers) -> Principal:
-        """Who sends this request: the bearer if there is one, else the cookie's. Raises Unauthenticated."""
+    async def of_request(self, headers: Headers, target: Target | None = None) -> Principal:
+        """Who sends this request: the bearer if there is one, else the cookie's. Raises Unauthenticated.
+
+        ``target`` is what the request asks for; without it nothing can be proven.
+        """
         if "authorization" in headers:
+            secret = _bearer(headers, "dpop")
+            if secret is not None:
+                return await self._by_key(secret, headers, target)
             return await self._by_bearer(_bearer(headers))
         since = self._clock.monotonic()
         login = await self.login(headers)
         if login is None:
             raise Unauthenticated
-        return _of_login(login, await self._user(login.user), since)
+        user = await self._user(login.user)
+        return _proven(_of_login(login, user, since), await self._check.of(login, headers, target))
 
     async def login(self, headers: Headers) -> Login | None:
-        """The living login that the cookie stands for."""
+        """The living login that the cookie stands for; whether it is a copy of the cookie is not looked at."""
         secret = self._cookies.read(headers)
         return await self._keyring.logins.find(secret, self._clock.now()) if _plausible(secret) else None
 
     async def of_socket(
-        self, headers: Headers, subprotocols: Sequence[str], task: TaskId
+        self, headers: Headers, subprotocols: Sequence[str], task: TaskId, family: int | None = None
     ) -> tuple[Principal, str | None]:
         """Who opens a socket to the task, and the subprotocol to select, which never is the credential.
 
@@ -80,13 +96,16 @@ class Authentication:
             return await self._by_bearer(_bearer(headers)), chosen(subprotocols)
         if len(offered) != 1 or SUBPROTOCOL not in subprotocols:
             raise Unauthenticated
-        return await self.of_secret(offered[0], task), SUBPROTOCOL
+        return await self.of_secret(offered[0], task, family), SUBPROTOCOL
 
-    async def of_secret(self, text: str, task: TaskId) -> Principal:
-        """Who sends ``ticket.…``, ``token.…`` or a bare bearer, as Hocuspocus does in a message. Raises the same."""
+    async def of_secret(self, text: str, task: TaskId, family: int | None = None) -> Principal:
+        """Who sends ``ticket.…``, ``token.…`` or a bare bearer, as Hocuspocus does in a message. Raises the same.
+
+        ``family`` is the version of IP that it comes by, where that is known.
+        """
         kind, _, secret = text.rpartition(".")
         if kind == "ticket":
-            return await self._by_ticket(secret, task)
+            return await self._by_ticket(secret, task, family)
         if kind in ("token", ""):
             return await self._by_bearer(secret)
         raise Unauthenticated
@@ -104,9 +123,9 @@ class Authentication:
             raise Unauthenticated
         return replace(fresh, session=held.session)
 
-    async def _by_ticket(self, secret: str, task: TaskId) -> Principal:
+    async def _by_ticket(self, secret: str, task: TaskId, family: int | None = None) -> Principal:
         now, since = self._clock.now(), self._clock.monotonic()
-        ticket = await self._keyring.tickets.redeem(secret, task, now) if _plausible(secret) else None
+        ticket = await self._keyring.tickets.redeem(secret, task, now, family) if _plausible(secret) else None
         if ticket is None:
             raise Unauthenticated
         user = await self._user(ticket.user)
@@ -120,7 +139,7 @@ class Authentication:
             authenticated_at=since,
         )
         if ticket.login is not None:
-            principal = await self._by_login(principal, ticket.login)
+            principal = _proven(await self._by_login(principal, ticket.login), Shown(ticket.level, ticket.until))
         if ticket.token is None:
             return principal
         token = await self._keyring.tokens.get(ticket.user, ticket.token)
@@ -142,6 +161,13 @@ class Authentication:
             login=held.id,
             visiting=held.task is not None,
         )
+
+    async def _by_key(self, secret: str, headers: Headers, target: Target | None) -> Principal:
+        """Who has a bearer and proves that the key of its device is theirs (RFC 9449 section 7.1)."""
+        principal = await self._by_bearer(secret)
+        key = await self._keyring.device_keys.of(principal.device) if principal.device is not None else None
+        self._check.proofs.require(headers, target, key, secret)
+        return replace(principal, level=Level.SOFTWARE)
 
     async def _by_bearer(self, secret: str | None) -> Principal:
         now, since = self._clock.now(), self._clock.monotonic()
@@ -199,10 +225,20 @@ def _of_token(token: Token, user: User, since: float) -> Principal:
     )
 
 
-def _bearer(headers: Headers) -> str | None:
+def _proven(principal: Principal, shown: Shown) -> Principal:
+    """The principal with what its device has shown; who could not show enough reads for a while, and no more."""
+    if shown.reads_until is None:
+        return replace(principal, level=shown.level)
+    ends = shown.reads_until if principal.expires_at is None else min(shown.reads_until, principal.expires_at)
+    return replace(
+        principal, level=shown.level, cap=min(principal.cap, Role.VIEWER), expires_at=ends, stepped_down=True
+    )
+
+
+def _bearer(headers: Headers, wanted: str = "bearer") -> str | None:
     given = headers.getlist("authorization")
     scheme, _, secret = given[0].partition(" ")
-    return secret.strip() if len(given) == 1 and scheme.lower() == "bearer" else None
+    return secret.strip() if len(given) == 1 and scheme.lower() == wanted else None
 
 
 def _plausible(secret: str | None) -> TypeGuard[str]:

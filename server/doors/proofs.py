@@ -31,9 +31,11 @@ HEADER: Final = "dpop"
 class Unproven(Unauthenticated):
     """Sign in first."""
 
-    def __init__(self, nonce: str) -> None:
+    def __init__(self, nonce: str, suspicious: bool = False) -> None:
+        """``suspicious`` is for the audit trail alone: not a page that has yet to learn a nonce, but somebody else."""
         super().__init__(Unauthenticated.__doc__ or "")
         self.nonce = nonce
+        self.suspicious = suspicious
 
 
 class Nonces:
@@ -112,22 +114,22 @@ class Proofs:
         """Take the request's proof by that key, once. Raises Unproven."""
         proof = self._read(headers, target, token)
         if thumbprint is None or not hmac.compare_digest(proof.thumbprint, thumbprint):
-            raise self.refusal()
+            raise self.refusal(suspicious=True)
         if not self.replays.note(proof, self.nonces.slot):
-            raise self.refusal()
+            raise self.refusal(suspicious=True)
 
-    def refusal(self) -> Unproven:
+    def refusal(self, suspicious: bool = False) -> Unproven:
         """What any proof that is not good is answered with."""
-        return Unproven(self.nonces.issue())
+        return Unproven(self.nonces.issue(), suspicious)
 
     def _read(self, headers: Headers, target: Target | None, token: str | None) -> Proof:
         given = headers.getlist(HEADER)
         if len(given) != 1 or target is None:
-            raise self.refusal()
+            raise self.refusal(suspicious=True)
         try:
             proof = read_proof(given[0], target, self._clock.now(), token)
         except Improper:
-            raise self.refusal() from None
+            raise self.refusal(suspicious=True) from None
         if not self.nonces.is_current(proof.nonce):
             raise self.refusal()
         return proof

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final, Literal
+
 from crdt_docs.ids import DeviceId
 from server.domain.clock import iso
-from server.domain.device import Device
+from server.domain.device import Device, Level
 from server.domain.errors import NotFound
 from server.doors.authority import require_account
 from server.doors.revocation import Revocation
 from server.http.endpoint import Answer, Call, Endpoint, Input, Nothing, Row
 from server.http.shapes import Name
 from server.store.devices import Devices
+from server.store.sessions import Sessions
+
+_LEVELS: Final[Mapping[Level, Literal["none", "software", "hardware"]]] = {
+    Level.NONE: "none",
+    Level.SOFTWARE: "software",
+    Level.HARDWARE: "hardware",
+}
 
 
 class DeviceChange(Input):
@@ -20,12 +30,18 @@ class DeviceChange(Input):
 
 
 class DeviceAnswer(Answer):
-    """A device of whoever asks. ``current`` is the one that they ask from."""
+    """A device of whoever asks. ``current`` is the one that they ask from.
+
+    ``level`` is how far it proves that it is itself: ``hardware``, ``software`` or ``none``. ``sessions`` says how many
+    of its sessions are not over.
+    """
 
     id: str
     name: str
     kind: str
+    level: Literal["none", "software", "hardware"]
     current: bool
+    sessions: int
     created_at: str
     seen_at: str
 
@@ -36,20 +52,21 @@ class DeviceList(Answer):
     devices: list[DeviceAnswer]
 
 
-def routes(devices: Devices, revocation: Revocation) -> list[Row]:
+def routes(devices: Devices, sessions: Sessions, revocation: Revocation) -> list[Row]:
     """The endpoints of devices."""
 
     async def list_(call: Call, _: Nothing) -> DeviceList:
         require_account(call.principal)
         found = await devices.of_user(call.principal.user)
-        return DeviceList(devices=[_answer(device, call) for device in found])
+        open_ = await sessions.open_by_device(call.principal.user)
+        return DeviceList(devices=[_answer(device, call, open_) for device in found])
 
     async def rename(call: Call, change: DeviceChange) -> DeviceAnswer:
         require_account(call.principal)
         renamed = await devices.rename(call.principal.user, DeviceId(call.ids["id"]), change.name)
         if renamed is None:
             raise NotFound
-        return _answer(renamed, call)
+        return _answer(renamed, call, await sessions.open_by_device(call.principal.user))
 
     async def revoke(call: Call, _: Nothing) -> None:
         require_account(call.principal)
@@ -78,12 +95,14 @@ def routes(devices: Devices, revocation: Revocation) -> list[Row]:
     ]
 
 
-def _answer(device: Device, call: Call) -> DeviceAnswer:
+def _answer(device: Device, call: Call, open_: Mapping[DeviceId, int]) -> DeviceAnswer:
     return DeviceAnswer(
         id=device.id,
         name=device.name,
         kind=device.kind,
+        level=_LEVELS[device.level],
         current=device.id == call.principal.device,
+        sessions=open_.get(device.id, 0),
         created_at=iso(device.created_at),
         seen_at=iso(device.seen_at),
     )

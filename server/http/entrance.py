@@ -93,7 +93,9 @@ def routes(links: OneTimeLinks, reception: Reception) -> list[Row]:
             ("unauthenticated",),
             door="anyone",
         ),
-        Endpoint("POST", "/signout", sign_out, Nothing, None, "Sign this browser out.", errors=("forbidden",)),
+        Endpoint(
+            "POST", "/signout", sign_out, Nothing, None, "Sign this browser out.", errors=("forbidden",), reads=True
+        ),
         Endpoint(
             "POST", "/links", invite, Nothing, LinkMade, "A one-time link for another device.", 201, ("forbidden",)
         ),

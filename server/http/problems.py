@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from server.domain.errors import ClewError, Invalid, TooOften, Unauthenticated, Unavailable
 from server.domain.problem import PROBLEM_TYPE, Fault, problem
+from server.doors.proofs import Unproven
 
 
 class Faulty(Invalid):
@@ -44,6 +45,9 @@ def respond(error: ClewError, *, status: int | None = None, headers: Mapping[str
     response = Response(json.dumps(told, ensure_ascii=False), told["status"], headers, media_type=PROBLEM_TYPE)
     if isinstance(error, Unauthenticated):
         response.headers["WWW-Authenticate"] = 'Bearer realm="clew"'
+    if isinstance(error, Unproven):
+        response.headers["WWW-Authenticate"] = 'DPoP error="use_dpop_nonce", algs="ES256"'
+        response.headers["DPoP-Nonce"] = error.nonce
     if isinstance(error, Unavailable):
         response.headers["Retry-After"] = str(ceil(error.wait)) if isinstance(error, TooOften) else "1"
     return response

@@ -10,6 +10,7 @@ from starlette.datastructures import Headers
 from crdt_docs.ids import DeviceId
 from server.domain.access import Principal
 from server.domain.clock import Clock
+from server.domain.proof import Target
 from server.http.endpoint import Authenticates
 from server.store.devices import Devices
 
@@ -26,9 +27,9 @@ class Sightings:
         self._clock = clock
         self._noted: OrderedDict[DeviceId, float] = OrderedDict()
 
-    async def of_request(self, headers: Headers) -> Principal:
+    async def of_request(self, headers: Headers, target: Target | None = None) -> Principal:
         """Who asks, as the door says."""
-        principal = await self._door.of_request(headers)
+        principal = await self._door.of_request(headers, target)
         device, now = principal.device, self._clock.now()
         if device is not None and now - self._noted.get(device, 0.0) >= EVERY:
             self._noted[device] = now

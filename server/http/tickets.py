@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from crdt_docs.ids import DocName, TaskId
 from server.domain.clock import Clock, iso
+from server.domain.device import Level
+from server.domain.errors import Forbidden
 from server.doors.authority import Authority
+from server.doors.origin import family_of
 from server.http.documents import Documents
 from server.http.endpoint import Answer, Call, Endpoint, Input, Row
 from server.http.messages import session_of
@@ -35,9 +38,20 @@ def routes(tickets: Tickets, sessions: Sessions, documents: Documents, authority
     async def issue(call: Call, new: TicketNew) -> TicketAnswer:
         who, task, now = call.principal, TaskId(call.ids["id"]), clock.now()
         await authority.role(who, task)
+        if who.stepped_down and who.level < Level.SOFTWARE:
+            raise Forbidden("A socket takes a browser that can prove that it is your device.", "stepped_down")
         session = await session_of(sessions, call, new.session, now)
         ticket, secret = await tickets.issue(
-            who.user, task, now, device=who.device, session=session, token=who.token, login=who.login
+            who.user,
+            task,
+            now,
+            device=who.device,
+            session=session,
+            token=who.token,
+            login=who.login,
+            level=who.level,
+            family=family_of(call.request),
+            reads_until=who.expires_at if who.stepped_down else None,
         )
         generation = await documents.generation(DocName(task))
         return TicketAnswer(ticket=secret, expires_at=iso(ticket.expires_at), generation=generation)
@@ -52,5 +66,6 @@ def routes(tickets: Tickets, sessions: Sessions, documents: Documents, authority
             "A ticket for one connection to the task.",
             201,
             ("not_found",),
+            reads=True,
         )
     ]

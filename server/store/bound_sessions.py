@@ -1,4 +1,4 @@
-"""Sessions that browsers bind to their machine. Owns that a challenge is answered once, whoever comes at the same time."""
+"""Sessions that browsers bind to their machine. Owns that a challenge is answered once, whoever comes at one time."""
 
 from __future__ import annotations
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from crdt_docs.ids import DeviceId, UserId, new_id
-from server.domain.device import Device
+from server.domain.device import Device, Level
 from server.store.database import Database, Row
 
-_COLUMNS: Final = "id, user, name, kind, created_at, seen_at, revoked_at"
+_COLUMNS: Final = (
+    "id, user, name, kind, created_at, seen_at, revoked_at,"
+    " CASE WHEN EXISTS (SELECT 1 FROM bound_sessions b JOIN logins l ON l.id = b.login WHERE l.device = devices.id)"
+    " THEN 2 ELSE EXISTS (SELECT 1 FROM device_keys k WHERE k.device = devices.id) END"
+)
 
 
 class Devices:
@@ -70,6 +74,7 @@ class Devices:
             if row is None:
                 return None
             await tx.all("DELETE FROM logins WHERE device = ?", device)
+            await tx.all("DELETE FROM device_keys WHERE device = ?", device)
             await tx.all("DELETE FROM tickets WHERE device = ?", device)
             await tx.all("UPDATE tokens SET revoked_at = coalesce(revoked_at, ?) WHERE device = ?", at, device)
             await tx.all(
@@ -85,4 +90,4 @@ class Devices:
 
 
 def _device(row: Row) -> Device:
-    return Device(DeviceId(row[0]), UserId(row[1]), row[2], row[3], row[4], row[5], row[6])
+    return Device(DeviceId(row[0]), UserId(row[1]), row[2], row[3], row[4], row[5], row[6], Level(row[7]))

@@ -119,6 +119,15 @@ class Sessions:
             f"UPDATE sessions SET seen_at = max(seen_at, ?) WHERE id IN ({marks})", at, *sessions
         )
 
+    async def open_by_device(self, user: UserId) -> dict[DeviceId, int]:
+        """How many sessions of each of the user's devices are not over; devices that have none are left out."""
+        rows = await self._database.all(
+            "SELECT device, count(*) FROM sessions WHERE user = ? AND ended_at IS NULL AND device IS NOT NULL"
+            " GROUP BY device",
+            user,
+        )
+        return {DeviceId(row[0]): row[1] for row in rows}
+
     async def end_silent(self, before: float) -> int:
         """End the sessions last seen before that time, as of when they were last seen; how many those were."""
         async with self._database.transaction() as tx:

@@ -5,6 +5,7 @@ Owns their rows. A secret leaves this file once, where it is made; what is store
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from crdt_docs.ids import AgentId, DeviceId, TaskId, TokenId, UserId, new_id
@@ -21,6 +22,10 @@ _TOKEN: Final = (
 )
 _GIVEN: Final = "SELECT given FROM turns WHERE host = ? AND given IS NOT NULL"
 _LOGIN: Final = "id, user, device, created_at, expires_at, proven_at, task, role"
+_DEVICE: Final = (
+    "(SELECT thumbprint FROM device_keys k WHERE k.device = logins.device),"
+    " EXISTS (SELECT 1 FROM bound_sessions b WHERE b.login = logins.id)"
+)
 
 
 class Tokens:
@@ -165,14 +170,14 @@ class Logins:
         return login, secret
 
     async def find(self, secret: str, now: float) -> Login | None:
-        """The login with that cookie, if it is alive and its device is not revoked."""
+        """The login with that cookie, and what it must come with, if it is alive and its device is not revoked."""
         row = await self._database.one(
-            f"SELECT {_LOGIN} FROM logins WHERE hash = ? AND expires_at > ?"
+            f"SELECT {_LOGIN}, {_DEVICE} FROM logins WHERE hash = ? AND expires_at > ?"
             " AND NOT EXISTS (SELECT 1 FROM devices d WHERE d.id = logins.device AND d.revoked_at IS NOT NULL)",
             hash_secret(secret),
             now,
         )
-        return _login(row) if row else None
+        return replace(_login(row), key=row[8], bound=bool(row[9])) if row else None
 
     async def of_user(self, user: UserId) -> list[Login]:
         """The user's logins, the latest first."""
@@ -263,6 +268,13 @@ class Links:
             hash_secret(secret),
         )
         return Link(UserId(rows[0][0]), rows[0][1], rows[0][2]) if rows else None
+
+    async def user(self, secret: str, now: float) -> UserId | None:
+        """Whom the link would sign in; it is not burned by asking."""
+        row = await self._database.one(
+            "SELECT user FROM links WHERE hash = ? AND used_at IS NULL AND expires_at > ?", hash_secret(secret), now
+        )
+        return UserId(row[0]) if row else None
 
     async def void(self, user: UserId) -> None:
         """Burn every link of the user that was not used."""

@@ -14,6 +14,7 @@ from starlette.websockets import WebSocket
 
 from crdt_docs.ids import parse_doc_name
 from server.domain.errors import CLOSE, CLOSE_TOO_FAST, ClewError, NotFound
+from server.doors.origin import family_of
 from server.rooms.connection import Connection
 from server.sync.entry import Entry
 from server.sync.frames import frames
@@ -54,7 +55,7 @@ class SyncEndpoint:
         name = parse_doc_name(socket.path_params["name"])
         if name is None:
             raise NotFound
-        principal, _ = await self.entry.doors.of_socket(socket.headers, offered, name.task)
+        principal, _ = await self.entry.doors.of_socket(socket.headers, offered, name.task, family_of(socket))
         transport.known()
         connection = await self.entry.enter(name, principal, transport)
         if any(protocol.startswith("ticket.") for protocol in offered):

@@ -29,12 +29,12 @@ class Doors(Protocol):
     """Who is this, by what they bring. All raise Unauthenticated."""
 
     async def of_socket(
-        self, headers: Headers, subprotocols: Sequence[str], task: TaskId
+        self, headers: Headers, subprotocols: Sequence[str], task: TaskId, family: int | None = None
     ) -> tuple[Principal, str | None]:
-        """Who connects, by a handshake."""
+        """Who connects, by a handshake that came by that version of IP."""
         ...
 
-    async def of_secret(self, text: str, task: TaskId) -> Principal:
+    async def of_secret(self, text: str, task: TaskId, family: int | None = None) -> Principal:
         """Who connects, by a message."""
         ...
 

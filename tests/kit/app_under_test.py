@@ -45,7 +45,7 @@ from server.doors.proofs import Proofs
 from server.doors.revocation import Revocable, Revocation
 from server.doors.turnstile import Caps, Turnstile
 from server.engine.pool import Changed, Engine
-from server.http import health, web
+from server.http import dbsc, health, web
 from server.http.api import Doors, Parts, table
 from server.http.endpoint import PREFIX, Row, mount
 from server.http.headers import Guarded
@@ -307,9 +307,9 @@ async def composed(
     cookies = Cookies(secure=False)
     keyring = Keyring(nouns.users, nouns.logins, nouns.tokens, nouns.tickets, nouns.device_keys)
     proofs, bound = Proofs(clock), Bound(nouns.bound_sessions, nouns.audit, clock)
-    check = DeviceCheck(proofs, bound, nouns.audit, clock)
+    device_check = DeviceCheck(proofs, bound, nouns.audit, clock)
     built_in, offers = BuiltIn(), Offers(clock)
-    authentication = Authentication(keyring, cookies, clock, check, built_in)
+    authentication = Authentication(keyring, cookies, clock, device_check, built_in)
     authority = Authority(nouns.policies, clock)
     revocable = Revocable(
         nouns.devices,
@@ -350,6 +350,7 @@ async def composed(
         *mount(rows, Sightings(authentication, nouns.devices, clock)),
         WebSocketRoute("/sync/{name:path}", SyncEndpoint(entry).serve),
         WebSocketRoute("/hocuspocus", HocuspocusEndpoint(entry).serve),
+        *dbsc.routes(bound, authentication, revocation),
         *(web.routes(static) if static else web.routes()),
     ]
     async with desk:

@@ -23,9 +23,7 @@ CREATE TABLE bound_sessions (
   skipped_at REAL                    -- since when the browser says that it can't refresh
 ) STRICT, WITHOUT ROWID;
 
--- What a ticket was got with: the device's level, a cap on the role, the network's family, and until when whatever comes
--- of it may last (NULL: as long as a lease).
+-- What a ticket was got with: the device's level, the network's family, and until when whoever had to step down may read.
 ALTER TABLE tickets ADD COLUMN level INTEGER NOT NULL DEFAULT 0 CHECK (level BETWEEN 0 AND 2);
-ALTER TABLE tickets ADD COLUMN cap INTEGER NOT NULL DEFAULT 4 CHECK (cap BETWEEN 1 AND 4);
 ALTER TABLE tickets ADD COLUMN family INTEGER;
-ALTER TABLE tickets ADD COLUMN until REAL;
+ALTER TABLE tickets ADD COLUMN reads_until REAL;
