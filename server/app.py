@@ -18,10 +18,11 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, WebSocketRoute
 
-from crdt_docs.ids import Part, TaskId, UserId
+from crdt_docs.ids import DocName, Part, TaskId, UserId
 from crdt_docs.updates.parse import Parsed
 from server.config import Config, is_local
 from server.control.backing_up import BackingUp
+from server.control.erasing import Erasing
 from server.control.mending import Mending
 from server.control.operator import Operator
 from server.control.wire import listen
@@ -36,6 +37,7 @@ from server.doors.built_in import BuiltIn
 from server.doors.cookie import Cookies
 from server.doors.device_check import DeviceCheck
 from server.doors.handoffs import Handing, Handover
+from server.doors.erasure import Erasure, Present, Stores
 from server.doors.links import OneTimeLinks, Threshold
 from server.doors.notices import Notices
 from server.doors.origin import Hosts, OriginGate
@@ -177,6 +179,9 @@ async def open_services(config: Config, clock: Clock | None = None) -> AsyncIter
         resumptions = Resumptions(Sources(reader, looking, authors, nouns.names, nouns.turns), clock)
         built_in, offers = BuiltIn(), Offers(clock)
         doors = _doors(config, nouns, Everywhere(rooms, offers), Notices(rooms), built_in, clock)
+        stores = Stores(nouns.database, nouns.audit, nouns.keys, log, write, config.data)
+        erasure = erasure_of(stores, rooms, authors, doors.authority, Everywhere(rooms, offers), reader, resumptions, clock)
+        await erasure.replay()
         await recover(nouns.turns, log, read, clock)
         desk = await stack.enter_async_context(Desk(nouns.turns, offers, rooms, doors.revocation, clock))
         rooms.tell(desk.hear)
@@ -191,11 +196,30 @@ async def open_services(config: Config, clock: Clock | None = None) -> AsyncIter
             rooms,
             doors,
             presences,
-            Parts(rooms, reader, resumptions, looking, desk, authors),
+            Parts(rooms, reader, resumptions, looking, desk, authors, erasure),
             desk,
             agent,
             Turnstile(bounds, clock),
         )
+
+
+def erasure_of(
+    stores: Stores,
+    rooms: Rooms,
+    authors: Authors,
+    authority: Authority,
+    live: Live,
+    reader: Reader,
+    resumptions: Resumptions,
+    clock: Clock,
+) -> Erasure:
+    """Put together what erases people."""
+
+    def forget(name: DocName) -> None:
+        reader.forget(name)
+        resumptions.forget()
+
+    return Erasure(stores, Present(rooms, authors, authority, live, forget), clock)
 
 
 async def _every(seconds: float, do: Callable[[], object]) -> None:
@@ -389,6 +413,7 @@ def operator(services: Services, url: Callable[[], str], backing_up: BackingUp |
         mending.mend,
         lambda: status(services),
         backing_up.make if backing_up is not None else None,
+        Erasing(services.nouns.users, services.parts.erasure).commands,
     )
 
 

@@ -16,6 +16,7 @@ from server.cli import (
     backup,
     demo,
     doctor,
+    erase,
     link,
     repair,
     restore,
@@ -43,6 +44,7 @@ COMMANDS = (
     restore,
     verify,
     repair,
+    erase,
     doctor,
     version,
 )

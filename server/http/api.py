@@ -12,6 +12,7 @@ from server.doors.authority import Authority
 from server.doors.bound import Bound
 from server.doors.cookie import Cookies
 from server.doors.handoffs import Handover
+from server.doors.erasure import Erasure
 from server.doors.links import OneTimeLinks
 from server.doors.proofs import Proofs
 from server.doors.revocation import Revocation
@@ -68,6 +69,7 @@ class Parts:
     looking: Looking
     desk: Desk
     authors: Authors
+    erasure: Erasure
 
 
 def table(nouns: Nouns, doors: Doors, parts: Parts, clock: Clock, version: str) -> list[Row]:

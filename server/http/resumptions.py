@@ -73,6 +73,10 @@ class _Kept(Generic[Value]):
         held = self._held.pop(key, None)
         self._weight -= held[2] if held is not None else 0
 
+    def clear(self) -> None:
+        self._held.clear()
+        self._weight = 0
+
 
 @dataclass(frozen=True, slots=True)
 class Sources:
@@ -94,6 +98,11 @@ class Resumptions:
         self._stood: _Kept[_Stood] = _Kept()
         self._changes: _Kept[list[Change]] = _Kept()
         self._credits: _Kept[dict[Place, Credit]] = _Kept()
+
+    def forget(self) -> None:
+        """Drop all that is kept: somebody was erased."""
+        for kept in (self._stood, self._changes, self._credits):
+            kept.clear()
 
     async def of(self, task: TaskId, called: str, language: Language, who: Principal | None = None) -> Told:
         """Where a task of that name stands, for that person; without one, nothing is said of changes.

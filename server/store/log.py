@@ -40,10 +40,8 @@ from server.store import log_writing as write
 from server.store.authorship import read_authors, read_cuts
 from server.store.lines import Line, scan
 from server.store.log_file import (
-    ERASING,
-    ERASING_PATIENCE,
     FILE_ERRORS,
-    PATIENCE,
+    Debt,
     Readers,
     is_passing,
     open_for_reading,
@@ -71,7 +69,7 @@ class SqliteLog:
         self._current: dict[DocName, Line] = {}
         self._next_row = 1
         self._next_key = 1
-        self._owed: tuple[str, ...] = ()
+        self._debt = Debt()
         self._watchers: tuple[Callable[[DocKey, int], None], ...] = ()
 
     def __enter__(self) -> Self:
@@ -242,7 +240,7 @@ class SqliteLog:
         with self._committing() as connection:
             keys = [key for gone in names for key in write.find_generations(connection, gone)]
             if keys:
-                self._owed = ERASING
+                self._debt.owe()
                 connection.execute("BEGIN IMMEDIATE")
                 for key in keys:
                     write.delete_document(connection, key)
@@ -252,14 +250,25 @@ class SqliteLog:
                     line = self._current.pop(gone, None)
                     if line is not None:
                         del self._lines[line.key]
-            self._pay(connection)
+            self._debt.pay(connection)
+
+    def amend(self, change: Callable[[sqlite3.Connection], Read]) -> Read:
+        """Change, in one transaction, what is known of who wrote, or what was set aside; no bytes are left."""
+        with self._committing() as connection:
+            self._debt.owe()
+            connection.execute("BEGIN IMMEDIATE")
+            answer = change(connection)
+            connection.execute("COMMIT")
+            self._actors.restart(connection)
+            self._debt.pay(connection)
+        return answer
 
     def tidy(self) -> bool:
         """Erase what a deletion had to leave; False if a reader still stands in the way. Call it now and then."""
-        if self._owed:
+        if self._debt:
             with self._committing() as connection:
-                self._pay(connection)
-        return not self._owed
+                self._debt.pay(connection)
+        return not self._debt
 
     # How
 
@@ -300,15 +309,6 @@ class SqliteLog:
         if connection is not None:
             with suppress(sqlite3.Error):  # it is given up either way
                 connection.close()
-
-    def _pay(self, connection: sqlite3.Connection) -> None:
-        connection.execute(f"PRAGMA busy_timeout = {ERASING_PATIENCE}")  # every commit waits as long
-        while self._owed:
-            said = connection.execute(self._owed[0]).fetchone()
-            if said is not None and said[0]:
-                break
-            self._owed = self._owed[1:]
-        connection.execute(f"PRAGMA busy_timeout = {PATIENCE}")
 
     def _next_line(self, name: DocName) -> Line:
         with self._looking:

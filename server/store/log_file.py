@@ -145,6 +145,30 @@ def _make_schema(connection: sqlite3.Connection) -> None:
         raise CorruptLog("log.db is not laid out as a log.")
 
 
+class Debt:
+    """What a deletion still owes: bytes that a reader keeps in the file or its write-ahead log."""
+
+    def __init__(self) -> None:
+        self._owed: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self._owed)
+
+    def owe(self) -> None:
+        """Something is about to be deleted."""
+        self._owed = ERASING
+
+    def pay(self, connection: sqlite3.Connection) -> None:
+        """Erase it, as far as nobody stands in the way."""
+        connection.execute(f"PRAGMA busy_timeout = {ERASING_PATIENCE}")  # every commit waits as long
+        while self._owed:
+            said = connection.execute(self._owed[0]).fetchone()
+            if said is not None and said[0]:
+                break
+            self._owed = self._owed[1:]
+        connection.execute(f"PRAGMA busy_timeout = {PATIENCE}")
+
+
 class Readers:
     """Reading connections, opened as they are needed and kept for the next who asks."""
 

@@ -27,7 +27,7 @@ from crdt_docs.schema import MARKS, NODES, PART_ROOTS
 from crdt_docs.updates.parse import Id, Parsed, parse
 from crdt_docs.updates.splice import Spliced
 from crdt_docs.updates.trim import trim
-from server.app import Everywhere
+from server.app import Everywhere, erasure_of
 from server.domain.access import Role
 from server.domain.errors import Unavailable
 from server.domain.likeness import Profile
@@ -38,6 +38,7 @@ from server.doors.built_in import BuiltIn
 from server.doors.cookie import Cookies
 from server.doors.device_check import DeviceCheck
 from server.doors.handoffs import Handing, Handover
+from server.doors.erasure import Stores
 from server.doors.links import OneTimeLinks, Threshold
 from server.doors.notices import Notices
 from server.doors.origin import Hosts, OriginGate
@@ -333,7 +334,12 @@ async def composed(
     )
     desk = Desk(nouns.turns, offers, rooms, revocation, clock)
     rooms.tell(desk.hear)
-    parts = Parts(rooms, sources.reader, Resumptions(sources, clock), sources.looking, desk, sources.authors)
+    resumptions, authors = Resumptions(sources, clock), sources.authors
+    assert isinstance(authors.log, SqliteLog)
+    stores = Stores(nouns.database, nouns.audit, nouns.keys, authors.log, authors.read, nouns.keys.path.parent)
+    live = Everywhere(rooms, offers)
+    erasure = erasure_of(stores, rooms, authors, authority, live, sources.reader, resumptions, clock)
+    parts = Parts(rooms, sources.reader, resumptions, sources.looking, desk, authors, erasure)
     rows = table(nouns, doors, parts, clock, "0.1.0")
     tally: Counter[tuple[str, int]] = Counter()
     trouble: list[str] = []

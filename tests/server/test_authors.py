@@ -49,6 +49,16 @@ class Person:
         self.peer.text += f"<{self.peer.doc.client_id}.{self.typed}>"
         self.typed += 1
 
+    async def answer(self) -> bool:
+        """Answer what the server asks for, as every client does; whether it asked."""
+        await self.app.rooms.writer.drain()
+        asked = any(frame[:2] == b"\0\0" for frame in self.peer.frames)
+        self.peer.frames.clear()
+        if asked:
+            await self.peer.say(step2_frame(self.peer.doc.get_update()))
+            await self.app.rooms.writer.drain()
+        return asked
+
     def leave(self) -> None:
         self.peer.connection.leave()
 
@@ -146,13 +156,10 @@ async def test_no_honest_edit_is_stranded_by_what_became_of_a_credential(tmp_pat
         replica.peer.doc.apply_update(shared.peer.doc.get_update())
         await replica.peer.say(step2_frame(replica.peer.doc.get_update()))
         await replica.type()
-        replica.peer.frames.clear()
+        assert await replica.answer(), "it stands on what Bob has not sent"
         await shared.join(await of(app, cookie=bob.headers["cookie"]))
         await shared.type()
-        await app.rooms.writer.drain()
-        assert any(frame[:2] == b"\0\0" for frame in replica.peer.frames), "asked for what had to wait for Bob's"
-        await replica.peer.say(step2_frame(replica.peer.doc.get_update()))
-        await app.rooms.writer.drain()
+        assert await replica.answer(), "and is asked for when that has come"
         assert replica.peer.closed is None and shared.peer.closed is None
 
         assert len(replica.words) + len(shared.words) == 13
