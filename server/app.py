@@ -36,14 +36,17 @@ from server.doors.bound import Bound
 from server.doors.built_in import BuiltIn
 from server.doors.cookie import Cookies
 from server.doors.device_check import DeviceCheck
-from server.doors.handoffs import Handing, Handover
 from server.doors.erasure import Erasure, Present, Stores
+from server.doors.handoffs import Handing, Handover
 from server.doors.links import OneTimeLinks, Threshold
 from server.doors.notices import Notices
 from server.doors.origin import Hosts, OriginGate
 from server.doors.proofs import Proofs
+from server.doors.provider import Organisation, Provider, check_issuer
+from server.doors.proxy import Forwarded, Trust
 from server.doors.revocation import Live, Matches, Revocable, Revocation
 from server.doors.turnstile import REASONS, Turnstile, caps
+from server.doors.ways import open_ways, reach, read_secret
 from server.engine.pool import Engine
 from server.http import dbsc, health, problems, web
 from server.http.api import Doors, Parts, api
@@ -178,9 +181,12 @@ async def open_services(config: Config, clock: Clock | None = None) -> AsyncIter
         authors = Authors(rooms, log, read)
         resumptions = Resumptions(Sources(reader, looking, authors, nouns.names, nouns.turns), clock)
         built_in, offers = BuiltIn(), Offers(clock)
-        doors = _doors(config, nouns, Everywhere(rooms, offers), Notices(rooms), built_in, clock)
+        provider = await stack.enter_async_context(reach(_organisation(config), clock))
+        doors = _doors(config, nouns, provider, Everywhere(rooms, offers), Notices(rooms), built_in, clock)
         stores = Stores(nouns.database, nouns.audit, nouns.keys, log, write, config.data)
-        erasure = erasure_of(stores, rooms, authors, doors.authority, Everywhere(rooms, offers), reader, resumptions, clock)
+        erasure = erasure_of(
+            stores, rooms, authors, doors.authority, Everywhere(rooms, offers), reader, resumptions, clock
+        )
         await erasure.replay()
         await recover(nouns.turns, log, read, clock)
         desk = await stack.enter_async_context(Desk(nouns.turns, offers, rooms, doors.revocation, clock))
@@ -232,7 +238,15 @@ async def _every(seconds: float, do: Callable[[], object]) -> None:
             continue
 
 
-def _doors(config: Config, nouns: Nouns, live: Live, notices: Notices, built_in: BuiltIn, clock: Clock) -> Doors:
+def _doors(
+    config: Config,
+    nouns: Nouns,
+    provider: Provider | None,
+    live: Live,
+    notices: Notices,
+    built_in: BuiltIn,
+    clock: Clock,
+) -> Doors:
     cookies = Cookies(config.tls_cert is not None)
     authority = Authority(nouns.policies, clock)
     keyring = Keyring(nouns.users, nouns.logins, nouns.tokens, nouns.tickets, nouns.device_keys)
@@ -263,7 +277,21 @@ def _doors(config: Config, nouns: Nouns, live: Live, notices: Notices, built_in:
         proofs,
         bound,
         Handover(handing, authority, revocation, notices, clock),
+        open_ways(nouns, threshold, authority, revocation, clock, _trust(config), provider),
     )
+
+
+def _organisation(config: Config) -> Organisation | None:
+    if config.oidc_issuer is None:
+        return None
+    secret = read_secret(config.oidc_client_secret, config.oidc_secret_file)
+    issuer = check_issuer(config.oidc_issuer)
+    return Organisation(issuer, config.oidc_client_id or "", secret, config.oidc_admit, config.oidc_name or "")
+
+
+def _trust(config: Config) -> Trust:
+    alone = not is_local(config.host) and config.tls_cert is None and not config.insecure_lan
+    return Trust.of(config.trusted_proxies, config.user_header, alone=alone)
 
 
 def _built_in(nouns: Nouns, door: BuiltIn, desk: Desk, clock: Clock) -> BuiltInAgent:
@@ -280,6 +308,7 @@ def application(services: Services) -> Starlette:
         routes=_routes(services, tally),
         exception_handlers={Exception: problems.crashed},
         middleware=[
+            Middleware(Forwarded, trust=services.doors.ways.trust),
             Middleware(Guarded),
             Middleware(OriginGate, hosts=Hosts.allowing(services.config.allow_hosts)),
             Middleware(health.Requests, tally=tally),

@@ -5,12 +5,13 @@ Owns the names, the defaults and their reading. Must never be changed after the 
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, cast
 
 from server.domain.durability import Durability
 from server.domain.errors import Invalid
@@ -29,6 +30,15 @@ class Config:
     allow_hosts: tuple[str, ...] = ()
     tls_cert: Path | None = None
     tls_key: Path | None = None
+    insecure_lan: bool = False
+    trusted_proxies: tuple[str, ...] = ()
+    user_header: str | None = None
+    oidc_issuer: str | None = None
+    oidc_client_id: str | None = None
+    oidc_client_secret: str | None = field(default=None, repr=False)
+    oidc_secret_file: Path | None = None
+    oidc_admit: Literal["invited", "all"] = "invited"
+    oidc_name: str | None = None
     address_connections: int | None = None
     user_connections: int = 1000
     agent: bool = True
@@ -37,12 +47,13 @@ class Config:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One of them: its field, its variable, how its words are read, and what it means."""
+    """One of them: its field, its variable, how its words are read, and what it means. A secret is never shown."""
 
     field: str
     variable: str
     read: Callable[[Any], object]
     meaning: str
+    secret: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +110,18 @@ def _switch(value: Any) -> bool:
     return known[str(value).lower()]
 
 
+def _admit(value: Any) -> str:
+    if value not in ("invited", "all"):
+        raise ValueError("invited or all is wanted")
+    return str(value)
+
+
+def _header(value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9-]{1,64}", value):
+        raise ValueError("the name of a header is wanted")
+    return value.lower()
+
+
 SETTINGS: Final = (
     Setting("data", "CLEW_DATA", _path, "the folder that holds everything"),
     Setting("host", "CLEW_HOST", _text, "the address to listen on"),
@@ -107,6 +130,15 @@ SETTINGS: Final = (
     Setting("allow_hosts", "CLEW_ALLOW_HOSTS", _hosts, "further names under which it may be reached"),
     Setting("tls_cert", "CLEW_TLS_CERT", _path, "the certificate chain, for HTTPS without a proxy"),
     Setting("tls_key", "CLEW_TLS_KEY", _path, "the certificate's key"),
+    Setting("insecure_lan", "CLEW_INSECURE_LAN", _switch, "listen for others without TLS: they can read along"),
+    Setting("trusted_proxies", "CLEW_TRUSTED_PROXIES", _hosts, "addresses or networks of proxies whose word is taken"),
+    Setting("user_header", "CLEW_USER_HEADER", _header, "the header in which they name who asks"),
+    Setting("oidc_issuer", "CLEW_OIDC_ISSUER", _text, "an organisation's OpenID provider to sign in by"),
+    Setting("oidc_client_id", "CLEW_OIDC_CLIENT_ID", _text, "what this server is called there"),
+    Setting("oidc_client_secret", "CLEW_OIDC_CLIENT_SECRET", _text, "its secret there; never a flag", secret=True),
+    Setting("oidc_secret_file", "CLEW_OIDC_SECRET_FILE", _path, "a file that holds that secret"),
+    Setting("oidc_admit", "CLEW_OIDC_ADMIT", _admit, "who of its people may become users: invited or all"),
+    Setting("oidc_name", "CLEW_OIDC_NAME", _text, "what people know the organisation by"),
     Setting(
         "address_connections", "CLEW_ADDRESS_CONNECTIONS", _count, "strangers' connections from one address; 0: any"
     ),
@@ -125,7 +157,7 @@ def load(flags: Mapping[str, object], environment: Mapping[str, str], file: Path
     """
     written = _read_file(file)
     values: dict[str, Any] = {}
-    origins = {field.name: "default" for field in fields(Config)}
+    origins = {one.name: "default" for one in fields(Config)}
     for setting in SETTINGS:
         for origin, value in (
             (f"--{setting.field.replace('_', '-')}", flags.get(setting.field)),
@@ -139,6 +171,10 @@ def load(flags: Mapping[str, object], environment: Mapping[str, str], file: Path
     config = Config(**values)
     if (config.tls_cert is None) != (config.tls_key is None):
         raise Invalid("A certificate and its key belong together: give both --tls-cert and --tls-key, or neither.")
+    if (config.oidc_issuer is None) != (config.oidc_client_id is None):
+        raise Invalid("An OpenID provider takes both --oidc-issuer and --oidc-client-id, or neither.")
+    if config.user_header is not None and not config.trusted_proxies:
+        raise Invalid("A header says who somebody is only from a --trusted-proxy; name its address.")
     return Loaded(config, origins)
 
 
@@ -156,7 +192,8 @@ def _understand(setting: Setting, origin: str, value: object) -> object:
     try:
         return setting.read(value)
     except ValueError as error:
-        raise Invalid(f"{origin}: {error}, not {value!r}.") from None
+        said = "" if setting.secret else f", not {value!r}"
+        raise Invalid(f"{origin}: {error}{said}.") from None
 
 
 def _read_file(file: Path | None) -> dict[str, Any]:

@@ -23,7 +23,7 @@ import server
 from server.cli.asking import print_json
 from server.cli.flags import Commands, command, settings, with_folder, with_json
 from server.cli.table import print_table
-from server.config import SETTINGS, Config, Loaded, is_local
+from server.config import SETTINGS, Config, Loaded, Setting, is_local
 from server.control import wire
 from server.domain.errors import ClewError
 from server.store.folder import is_held
@@ -56,7 +56,7 @@ def add(commands: Commands) -> None:
 def run(asked: argparse.Namespace) -> int:
     """Look at everything, and say what was found."""
     loaded = settings(asked)
-    values = [(setting, getattr(loaded.config, setting.field)) for setting in SETTINGS]
+    values = [(setting, _value(setting, loaded.config)) for setting in SETTINGS]
     findings = list(examine(loaded))
     if asked.json:
         shown = {s.field: {"value": _shown(v), "from": loaded.origins[s.field]} for s, v in values}
@@ -173,6 +173,11 @@ def _nearest(folder: Path) -> Path:
     while not folder.is_dir():
         folder = folder.parent
     return folder
+
+
+def _value(setting: Setting, config: Config) -> object:
+    value = getattr(config, setting.field)
+    return "(a secret)" if setting.secret and value is not None else value
 
 
 def _shown(value: object) -> str | None:

@@ -19,13 +19,13 @@ _SECURE_NAME: Final = "__Host-clew"
 
 @dataclass(frozen=True, slots=True)
 class Cookies:
-    """``secure`` says whether people reach this server by TLS."""
+    """``secure`` says whether people reach this server by TLS of its own; a trusted proxy says so at each request."""
 
     secure: bool
 
     def name(self, headers: Headers) -> str:
         """The cookie's name on the host that was asked."""
-        if self.secure:
+        if self._is_secure(headers):
             return _SECURE_NAME
         port = headers.get("host", "").rpartition(":")[2]
         return f"clew-{port if port.isdigit() else '80'}"
@@ -39,12 +39,15 @@ class Cookies:
 
     def grant(self, headers: Headers, secret: Secret) -> str:
         """The Set-Cookie value that signs in."""
-        return self._attributes(f"{self.name(headers)}={secret}", int(COOKIE_LIFE))
+        return self._attributes(headers, secret, int(COOKIE_LIFE))
 
     def clear(self, headers: Headers) -> str:
         """The Set-Cookie value that signs out."""
-        return self._attributes(f"{self.name(headers)}=", 0)
+        return self._attributes(headers, "", 0)
 
-    def _attributes(self, pair: str, max_age: int) -> str:
-        secure = "; Secure" if self.secure else ""
-        return f"{pair}; Max-Age={max_age}; Path=/; HttpOnly; SameSite=Strict{secure}"
+    def _attributes(self, headers: Headers, value: str, max_age: int) -> str:
+        secure = "; Secure" if self._is_secure(headers) else ""
+        return f"{self.name(headers)}={value}; Max-Age={max_age}; Path=/; HttpOnly; SameSite=Strict{secure}"
+
+    def _is_secure(self, headers: Headers) -> bool:
+        return self.secure or headers.get("x-forwarded-proto") == "https"

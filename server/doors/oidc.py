@@ -11,7 +11,7 @@ import base64
 import hashlib
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import urlencode
 
@@ -19,6 +19,7 @@ from server.domain.clock import Clock
 from server.domain.credential import Secret, SecretHash, hash_secret, new_secret
 from server.domain.errors import Conflict, Forbidden, Invalid, Unauthenticated
 from server.domain.login import Login
+from server.domain.proof import Thumbprint
 from server.domain.user import User
 from server.doors.links import Arrival, Entered, Threshold
 from server.doors.provider import LOGOUT_EVENT, Claims, Provider, Untrue
@@ -68,7 +69,7 @@ class OidcDoor:
         self._clock = clock
 
     async def begin(
-        self, redirect: str, *, login: Login | None = None, invitation: str | None = None, key: str | None = None
+        self, redirect: str, *, login: Login | None = None, invitation: str | None = None, key: Thumbprint | None = None
     ) -> Sent:
         """Send a browser to the provider. ``login`` wants the identity added; ``key`` is its device's thumbprint."""
         there, own = await self.provider.metadata(), self.provider.organisation
@@ -149,6 +150,8 @@ class OidcDoor:
         if flow.login is not None:
             await self._add_identity(flow, issuer, subject, now)
             return Back(None)
+        if flow.key is not None:
+            arrival = replace(arrival, key=Thumbprint(flow.key))
         known = await self._identities.find(issuer, subject)
         user = await self._over.users.get(known) if known is not None else await self._welcome(flow, claims, subject)
         if user is None:
@@ -178,7 +181,8 @@ class OidcDoor:
             if user is None:
                 raise Forbidden("That invitation is not good any more.")
             holder = await self._identities.add(self.provider.organisation.issuer, subject, user.id, now)
-            if holder != user.id:
+            if holder != user.id:  # the same person was quicker by another tab
+                await self._over.users.delete(user.id)
                 raise Untrue
             return user
         raise Conflict("Too many people here have that name.")

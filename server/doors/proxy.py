@@ -10,12 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from server.domain.errors import Forbidden, Invalid
+from server.domain.access import Principal
+from server.domain.errors import Forbidden, Invalid, Unauthenticated
+from server.domain.proof import Target
 from server.doors.origin import Refuse, refuse
+from server.store.identities import Identities
 
 Network: TypeAlias = IPv4Network | IPv6Network
 Header: TypeAlias = tuple[bytes, bytes]
@@ -112,6 +116,32 @@ class Forwarded:
                 except ValueError:
                     return peer
         return peer
+
+
+class Asks(Protocol):
+    """The door by which requests come."""
+
+    async def of_request(self, headers: Headers, target: Target | None = None) -> Principal:
+        """Who sends this request. Raises Unauthenticated."""
+        ...
+
+
+class Vouched:
+    """That door where a proxy names people: a login is good only for whom the proxy names at this very request."""
+
+    def __init__(self, door: Asks, identities: Identities, header: str) -> None:
+        self._door = door
+        self._identities = identities
+        self._header = header
+
+    async def of_request(self, headers: Headers, target: Target | None = None) -> Principal:
+        """Who sends this request. Raises Unauthenticated, also if the proxy says that it is somebody else."""
+        principal = await self._door.of_request(headers, target)
+        named = headers.get(self._header)
+        if principal.token is None and named is not None:
+            if await self._identities.find(ISSUER, named) != principal.user:
+                raise Unauthenticated
+        return principal
 
 
 def _forwards(name: bytes) -> bool:

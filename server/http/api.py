@@ -11,20 +11,27 @@ from server.doors.authentication import Authentication
 from server.doors.authority import Authority
 from server.doors.bound import Bound
 from server.doors.cookie import Cookies
-from server.doors.handoffs import Handover
 from server.doors.erasure import Erasure
+from server.doors.handoffs import Handover
 from server.doors.links import OneTimeLinks
 from server.doors.proofs import Proofs
 from server.doors.revocation import Revocation
+from server.doors.ways import Ways
 from server.http import (
+    account,
     authors,
+    device_grant,
     devices,
     entrance,
     export,
     handoffs,
+    invitations,
     members,
     messages,
+    oidc,
     openapi,
+    passkeys,
+    proxy,
     resume,
     sessions,
     tasks,
@@ -57,6 +64,7 @@ class Doors:
     proofs: Proofs
     bound: Bound
     handover: Handover
+    ways: Ways
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +83,7 @@ class Parts:
 def table(nouns: Nouns, doors: Doors, parts: Parts, clock: Clock, version: str) -> list[Row]:
     """Every row of the API."""
     documents, reader, desk, looking = parts.documents, parts.reader, parts.desk, parts.looking
-    authority, revocation = doors.authority, doors.revocation
+    authority, revocation, ways = doors.authority, doors.revocation, doors.ways
     reception = Reception(doors.authentication, doors.cookies, revocation, nouns.logins, doors.proofs, doors.bound)
     rows = [
         *sessions.routes(nouns.sessions, nouns.devices, nouns.places, reader, looking, authority, revocation, clock),
@@ -91,6 +99,12 @@ def table(nouns: Nouns, doors: Doors, parts: Parts, clock: Clock, version: str) 
         *tokens.routes(nouns.tokens, nouns.audit, authority, revocation, clock),
         *devices.routes(nouns.devices, nouns.sessions, revocation),
         *entrance.routes(doors.links, reception),
+        *passkeys.routes(ways.passkeys, nouns.passkeys, reception),
+        *oidc.routes(ways.organisation, ways.trust.user_header is not None, reception),
+        *proxy.routes(ways.trust.user_header, nouns.identities, ways.threshold, reception, clock),
+        *invitations.routes(nouns.invitations, ways.threshold, reception, clock),
+        *device_grant.routes(ways.grants, clock),
+        *account.routes(nouns.accounts, nouns.users, nouns.identities, nouns.audit, clock),
         *handoffs.routes(doors.handover, reception, nouns.tasks, nouns.devices, clock),
     ]
     return [*rows, *openapi.routes(rows, version)]
@@ -98,5 +112,5 @@ def table(nouns: Nouns, doors: Doors, parts: Parts, clock: Clock, version: str) 
 
 def api(nouns: Nouns, doors: Doors, parts: Parts, clock: Clock, version: str) -> list[BaseRoute]:
     """The API's routes, for the composition root."""
-    door = Sightings(doors.authentication, nouns.devices, clock)
+    door = Sightings(doors.ways.checked(doors.authentication, nouns), nouns.devices, clock)
     return mount(table(nouns, doors, parts, clock, version), door)

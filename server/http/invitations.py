@@ -26,7 +26,7 @@ UserName = Annotated[Name, StringConstraints(max_length=100)]
 
 
 class InvitationMade(Answer):
-    """An address by which one person becomes a user, once. ``qr`` is it as rows of modules, ``1`` where they are dark."""
+    """An address by which one person becomes a user, once; ``qr`` is it in rows, ``1`` where they are dark."""
 
     id: str
     url: str

@@ -14,11 +14,10 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from server.domain.errors import ClewError, Conflict, Forbidden, NotFound, Unauthenticated, Unavailable
-from server.domain.login import Login
+from server.domain.errors import ClewError, Conflict, Forbidden, Unauthenticated, Unavailable
 from server.doors.authority import require_login
 from server.doors.cookie import Cookies
-from server.doors.oidc import OidcDoor
+from server.doors.oidc import OidcDoor, Sent
 from server.doors.provider import Untrue
 from server.http.endpoint import PREFIX, Answer, Call, Endpoint, Input, Nothing, Row
 from server.http.reception import Reception
@@ -38,10 +37,9 @@ class WaysIn(Answer):
 
 
 class OidcBegin(Input):
-    """The secret of an invitation, if that is how somebody comes; or to add an identity to who is signed in."""
+    """The secret of an invitation, if that is how somebody comes."""
 
     invitation: Annotated[str, StringConstraints(min_length=1, max_length=200)] | None = None
-    add: bool = False
 
 
 class OidcSent(Answer):
@@ -68,11 +66,19 @@ def routes(door: OidcDoor | None, proxied: bool, reception: Reception) -> list[R
 
 def _flow(door: OidcDoor, reception: Reception) -> list[Row]:
     async def begin(call: Call, given: OidcBegin) -> Response:
-        login = await _adding(reception, call.request) if given.add else None
-        sent = await door.begin(callback_url(call.request), login=login, invitation=given.invitation)
+        key = await reception.proofs.key_of(call.request)
+        return go(call.request, await door.begin(callback_url(call.request), invitation=given.invitation, key=key))
+
+    async def add(call: Call, _: Nothing) -> Response:
+        require_login(call.principal)
+        login = await reception.authentication.login(call.request.headers)
+        if login is None:
+            raise Unauthenticated
+        return go(call.request, await door.begin(callback_url(call.request), login=login))
+
+    def go(request: Request, sent: Sent) -> Response:
         response = Response(OidcSent(url=sent.url).model_dump_json(), 201, media_type="application/json")
-        cookie = _cookie(reception.cookies, call.request.headers, sent.browser, int(FLOW_LIFE))
-        response.headers["set-cookie"] = cookie
+        response.headers["set-cookie"] = _cookie(reception.cookies, request.headers, sent.browser, int(FLOW_LIFE))
         return response
 
     async def end(call: Call, _: Nothing) -> Response:
@@ -106,6 +112,10 @@ def _flow(door: OidcDoor, reception: Reception) -> list[Row]:
             ("unauthenticated", "unavailable"), door="anyone",
         ),
         Endpoint(
+            "POST", "/oidc/add", add, Nothing, OidcSent, "Begin to add the organisation as a way in of yours.", 201,
+            ("forbidden", "unavailable"),
+        ),
+        Endpoint(
             "GET", CALLBACK, end, Nothing, None, "Where the organisation's provider sends the browser back to.",
             door="anyone", media=("text/html",),
         ),
@@ -122,20 +132,12 @@ def callback_url(request: Request) -> str:
     return f"{scheme}://{request.headers['host'].lower()}{PREFIX}{CALLBACK}"
 
 
-async def _adding(reception: Reception, request: Request) -> Login:
-    require_login(await reception.authentication.of_request(request.headers))
-    login = await reception.authentication.login(request.headers)
-    if login is None:
-        raise Unauthenticated
-    return login
-
-
 def _word(error: ClewError) -> str:
     if isinstance(error, Forbidden):
         return "closed"
     if isinstance(error, Conflict):
         return "taken"
-    return "away" if isinstance(error, Unavailable | NotFound) else "failed"
+    return "away" if isinstance(error, Unavailable) else "failed"
 
 
 def _name(cookies: Cookies, headers: Headers) -> str:

@@ -37,14 +37,17 @@ from server.doors.bound import Bound
 from server.doors.built_in import BuiltIn
 from server.doors.cookie import Cookies
 from server.doors.device_check import DeviceCheck
-from server.doors.handoffs import Handing, Handover
 from server.doors.erasure import Stores
+from server.doors.handoffs import Handing, Handover
 from server.doors.links import OneTimeLinks, Threshold
 from server.doors.notices import Notices
 from server.doors.origin import Hosts, OriginGate
 from server.doors.proofs import Proofs
+from server.doors.provider import Organisation, Provider
+from server.doors.proxy import Forwarded, Trust
 from server.doors.revocation import Revocable, Revocation
 from server.doors.turnstile import Caps, Turnstile
+from server.doors.ways import open_ways, reach
 from server.engine.pool import Changed, Engine
 from server.http import dbsc, health, web
 from server.http.api import Doors, Parts, table
@@ -268,23 +271,40 @@ class AppUnderTest:
         return Browser(self.app, {"authorization": f"Bearer {secret}"}, user or UserId(""))
 
 
-def wrap(routes: list[BaseRoute], tally: Counter[tuple[str, int]], hosts: Hosts) -> ASGIApp:
-    """The middlewares in their order: counted, guarded, judged."""
-    return health.Requests(
-        Guarded(OriginGate(Starlette(routes=routes, exception_handlers={Exception: crashed}), hosts)), tally
-    )
+@dataclass(frozen=True)
+class Outside:
+    """What stands around the server: whose word of a request is taken, its names, an organisation's provider."""
+
+    trust: Trust
+    hosts: Hosts
+    provider: Provider | None
+
+
+def wrap(routes: list[BaseRoute], tally: Counter[tuple[str, int]], hosts: Hosts, trust: Trust) -> ASGIApp:
+    """The middlewares in their order: counted, forwarded, guarded, judged."""
+    judged = OriginGate(Starlette(routes=routes, exception_handlers={Exception: crashed}), hosts)
+    return health.Requests(Forwarded(Guarded(judged), trust), tally)
 
 
 @asynccontextmanager
-async def app_under_test(folder: Path, static: Path | None = None) -> AsyncIterator[AppUnderTest]:
+async def app_under_test(
+    folder: Path,
+    static: Path | None = None,
+    *,
+    organisation: Organisation | None = None,
+    trust: Trust | None = None,
+    hosts: Hosts | None = None,
+) -> AsyncIterator[AppUnderTest]:
     """Everything over a fresh folder."""
     clock = FakeClock()
     async with (
         open_nouns(folder) as nouns,
         ThreadLane("write") as write,
         ThreadLane("read") as read,
+        reach(organisation, clock) as provider,
         anyio.create_task_group() as tasks,
     ):
+        outside = Outside(trust or Trust(), hosts or Hosts(), provider)
         with SqliteLog(folder / "log.db", "process") as log:
             async with Rooms(log, Inline(), clock, SHAPES, write=write, read=read) as rooms:
                 engine = LateEngine(tasks)
@@ -293,7 +313,13 @@ async def app_under_test(folder: Path, static: Path | None = None) -> AsyncItera
                 async with (
                     Reader(rooms, engine) as reader,
                     composed(
-                        nouns, rooms, engine, Sources(reader, looking, authors, nouns.names, nouns.turns), clock, static
+                        nouns,
+                        rooms,
+                        engine,
+                        Sources(reader, looking, authors, nouns.names, nouns.turns),
+                        clock,
+                        static,
+                        outside,
                     ) as app,
                 ):
                     yield app
@@ -302,9 +328,16 @@ async def app_under_test(folder: Path, static: Path | None = None) -> AsyncItera
 
 @asynccontextmanager
 async def composed(
-    nouns: Nouns, rooms: Rooms, engine: LateEngine, sources: Sources, clock: FakeClock, static: Path | None
+    nouns: Nouns,
+    rooms: Rooms,
+    engine: LateEngine,
+    sources: Sources,
+    clock: FakeClock,
+    static: Path | None,
+    outside: Outside,
 ) -> AsyncIterator[AppUnderTest]:
     """Put the parts together."""
+    trust, hosts = outside.trust, outside.hosts
     cookies = Cookies(secure=False)
     keyring = Keyring(nouns.users, nouns.logins, nouns.tokens, nouns.tickets, nouns.device_keys)
     proofs, bound = Proofs(clock), Bound(nouns.bound_sessions, nouns.audit, clock)
@@ -329,8 +362,9 @@ async def composed(
         nouns.users, nouns.devices, nouns.links, nouns.logins, nouns.audit, nouns.device_keys, notices
     )
     handover = Handover(Handing(nouns.handoffs, nouns.sessions, threshold), authority, revocation, notices, clock)
+    ways = open_ways(nouns, threshold, authority, revocation, clock, trust, outside.provider)
     doors = Doors(
-        authentication, authority, revocation, OneTimeLinks(threshold, clock), cookies, proofs, bound, handover
+        authentication, authority, revocation, OneTimeLinks(threshold, clock), cookies, proofs, bound, handover, ways
     )
     desk = Desk(nouns.turns, offers, rooms, revocation, clock)
     rooms.tell(desk.hear)
@@ -353,7 +387,7 @@ async def composed(
     entry = Entry(rooms, authentication, authority, presences, sources.looking, turnstile)
     routes = [
         *health.routes(check, lambda: {"clew_rooms_open": len(rooms.live())}, tally),
-        *mount(rows, Sightings(authentication, nouns.devices, clock)),
+        *mount(rows, Sightings(ways.checked(authentication, nouns), nouns.devices, clock)),
         WebSocketRoute("/sync/{name:path}", SyncEndpoint(entry).serve),
         WebSocketRoute("/hocuspocus", HocuspocusEndpoint(entry).serve),
         *dbsc.routes(bound, authentication, revocation),
@@ -361,7 +395,7 @@ async def composed(
     ]
     async with desk:
         yield AppUnderTest(
-            wrap(routes, tally, Hosts()), rows, nouns, rooms, doors, clock, tally, trouble, engine, desk, built_in
+            wrap(routes, tally, hosts, trust), rows, nouns, rooms, doors, clock, tally, trouble, engine, desk, built_in
         )
 
 
