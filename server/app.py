@@ -405,7 +405,7 @@ async def serve(config: Config, *, ready: Callable[[Serving], None] | None = Non
             if ready is not None:
                 ready(Serving(url, services))
 
-        backing_up = BackingUp(config.data, services.nouns.database, services.clock)
+        backing_up = BackingUp(config.data, services.nouns.database, services.clock, services.nouns.keys)
 
         def closing() -> None:
             services.desk.offers.close()

@@ -35,4 +35,5 @@ def run(asked: argparse.Namespace) -> int:
             f"{said['to']}: {counts['tasks']} tasks, {counts['documents']} documents, {size} bytes,"
             f" in {said['seconds']:.1f} seconds."
         )
+        print(f"Its keys are in {said['keys']}: keep that apart, and only the newest. No backup is read without it.")
     return 0

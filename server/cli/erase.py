@@ -26,7 +26,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--user", metavar="U", help="whom: a name")
     parser.add_argument("--dry-run", action="store_true", help="print every place that it will touch, and touch none")
     parser.add_argument(
-        "--texts", action="store_true", help="delete what they wrote in others' tasks, too, for everyone"
+        "--texts", action="store_true", help="delete what they wrote in others' tasks, too"
     )
     parser.add_argument(
         "--refuse-owned",

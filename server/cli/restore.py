@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 
 from server.cli.asking import print_json
 from server.cli.flags import Commands, command, settings, with_folder, with_json
+from server.config import Config
 from server.domain.clock import SystemClock
+from server.store.erasure import Erasures
+from server.store.nouns import open_nouns
 from server.store.restore import restore
 
 
@@ -22,6 +26,8 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--keep-logins", action="store_true", help="let browsers and bearers of then in again, revoked since or not"
     )
+    where = "the keys that `clew backup` wrote beside it (default: found there)"
+    parser.add_argument("--keys", metavar="K", type=Path, help=where)
     with_folder(parser)
     with_json(parser)
     parser.set_defaults(run=run)
@@ -30,17 +36,35 @@ def add(commands: Commands) -> None:
 def run(asked: argparse.Namespace) -> int:
     """Restore, and say what has ended by it."""
     data = settings(asked).config.data
-    manifest = anyio.run(restore, asked.backup, data, SystemClock().now(), asked.keep_logins)
-    counts = manifest.counts
+    manifest = anyio.run(restore, asked.backup, data, SystemClock().now(), asked.keep_logins, asked.keys)
+    counts, erased = manifest.counts, anyio.run(_replay, settings(asked).config, manifest.keys)
     if asked.json:
         print_json(
-            {"data": str(data), "made_at": manifest.made_at, "counts": dict(counts), "logins": asked.keep_logins}
+            {"data": str(data), "made_at": manifest.made_at, "counts": dict(counts), "logins": asked.keep_logins, "erased": erased}
         )
         return 0
     print(f"{data} is as of {manifest.made_at}: {counts['tasks']} tasks, {counts['documents']} documents.")
     print("Every document begins a new generation: what a page has that is newer, it keeps aside.")
+    if erased is None:
+        print("No keys were found beside it: what was erased since the backup is there again. See --keys.")
+    elif erased:
+        print(f"{erased} people and tasks were erased since, and are erased from it again.")
     if asked.keep_logins:
         print("Whoever was signed in then is so again, and bearers of then are good.")
     else:
         print("Nobody is signed in and no bearer is good any more: clew link, clew token create.")
     return 0
+
+
+async def _replay(config: Config, fingerprint: str) -> int | None:
+    """Erase again what was erased since: how many people and tasks. None where the folder's keys were not found."""
+    async with open_nouns(config.data) as nouns:
+        if nouns.keys.fingerprint != fingerprint:
+            return None
+        if not nouns.keys.count_erased():
+            return 0
+        before = sum(map(len, await Erasures(nouns.database).everything()))
+    from server.app import open_services  # half a second that only this case pays
+
+    async with open_services(replace(config, agent=False)) as services:
+        return before - sum(map(len, await Erasures(services.nouns.database).everything()))

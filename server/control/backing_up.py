@@ -15,20 +15,26 @@ from server.domain.clock import Clock
 from server.domain.errors import Conflict
 from server.store.backup import Moment, pin, place, write_backup
 from server.store.database import Database
+from server.store.keys import Keys, copy_name
 
 
 class BackingUp:
     """Backs up one data folder, once at a time. The caller holds the folder."""
 
-    def __init__(self, folder: Path, database: Database, clock: Clock) -> None:
+    def __init__(self, folder: Path, database: Database, clock: Clock, keys: Keys | None = None) -> None:
         self._folder = folder
+        self._keys = keys
         self._database = database
         self._clock = clock
         self._ending = threading.Event()
         self._busy = False
 
     async def make(self, to: Path) -> dict[str, Any]:
-        """Write a backup. It answers ``to``, ``seconds`` and ``manifest``. Raises Invalid, Conflict, Unavailable."""
+        """Write a backup. It answers ``to``, ``keys``, ``seconds`` and ``manifest``.
+
+        The keys go beside it, into one file for all backups of this folder: the newest alone, so that what was erased
+        since stays so in all of them. Raises Invalid, Conflict, Unavailable.
+        """
         if self._busy:
             raise Conflict("A backup is being made already.")
         self._busy = True
@@ -38,9 +44,17 @@ class BackingUp:
             async with self._database.transaction():
                 moment = await anyio.to_thread.run_sync(pin, self._folder)
             manifest = await anyio.to_thread.run_sync(self._write, moment, to, now)
+            keys = await anyio.to_thread.run_sync(self._copy_keys, to) if self._keys is not None else None
         finally:
             self._busy = False
-        return {"to": str(to), "seconds": self._clock.monotonic() - began, "manifest": asdict(manifest)}
+        return {"to": str(to), "seconds": self._clock.monotonic() - began, "manifest": asdict(manifest), "keys": keys}
+
+    def _copy_keys(self, to: Path) -> str | None:
+        if self._keys is None:
+            return None
+        beside = to.parent / copy_name(self._keys.fingerprint)
+        self._keys.copy_to(beside)
+        return str(beside)
 
     def end(self) -> None:
         """Break off what is under way."""
@@ -48,6 +62,7 @@ class BackingUp:
 
     def _write(self, moment: Moment, to: Path, now: float) -> Any:
         try:
-            return write_backup(moment, self._folder, to, now, self._ending.is_set)
+            fingerprint = self._keys.fingerprint if self._keys is not None else ""
+            return write_backup(moment, self._folder, to, now, self._ending.is_set, fingerprint)
         finally:
             moment.close()

@@ -162,7 +162,8 @@ class Audit:
         """Take the trail as it is, under this folder's key: of a folder that was restored without its own."""
         async with self._database.transaction() as tx:
             ends = await _ends(tx)
-            await self._put(tx, ends, None)
+            if ends.last and ends.seal != BROKEN:
+                await self._put(tx, ends, None)
 
     async def _append(self, tx: Transaction, noted: AuditEvent) -> None:
         ends = await _ends(tx)

@@ -90,14 +90,16 @@ def place(to: Path, folder: Path, now: float) -> Path:
     return to
 
 
-def write_backup(moment: Moment, folder: Path, to: Path, now: float, stopped: Callable[[], bool]) -> Manifest:
+def write_backup(
+    moment: Moment, folder: Path, to: Path, now: float, stopped: Callable[[], bool], keys: str = ""
+) -> Manifest:
     """Write a folder, or one file if the name ends in ``.tar``; it appears when it is complete and on disk.
 
     Raises Unavailable where the disk does not play along, Stopped.
     """
     try:
         with _aside(to) as aside:
-            manifest = _fill(aside, moment, folder, now, stopped)
+            manifest = _fill(aside, moment, folder, now, stopped, keys)
             os.rename(_pack(aside, to.name) if to.suffix == TAR else aside, to)
         sync_folder(to.parent)
     except FILE_ERRORS as error:
@@ -117,7 +119,9 @@ def _aside(to: Path) -> Iterator[Path]:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def _fill(aside: Path, moment: Moment, folder: Path, now: float, stopped: Callable[[], bool]) -> Manifest:
+def _fill(
+    aside: Path, moment: Moment, folder: Path, now: float, stopped: Callable[[], bool], keys: str
+) -> Manifest:
     sources = {LOG: moment.log, DATABASE: moment.nouns}
     counts, schemas = {}, {}
     for name, source in sources.items():
@@ -130,7 +134,7 @@ def _fill(aside: Path, moment: Moment, folder: Path, now: float, stopped: Callab
     for path in sorted(found for found in aside.rglob("*") if found.is_file()):
         with path.open("rb") as file:
             files[path.relative_to(aside).as_posix()] = weigh(file)
-    manifest = Manifest(FORMAT, version("clew"), iso(now), schemas, files, counts)
+    manifest = Manifest(FORMAT, version("clew"), iso(now), schemas, files, counts, keys)
     write_private(aside / MANIFEST, manifest.dump())
     for path in (aside, *(found for found in aside.rglob("*") if found.is_dir())):
         sync_folder(path)

@@ -81,6 +81,11 @@ class Keys:
         """HMAC-SHA-256 under the folder's own secret for that purpose."""
         return hmac.digest(self._secret(purpose), text, hashlib.sha256)
 
+    @property
+    def fingerprint(self) -> str:
+        """What these keys are known by; tells nothing of them."""
+        return self.mac("fingerprint", b"").hex()[:16]
+
     def _secret(self, purpose: str) -> bytes:
         if purpose not in self._secrets:
             self._run("INSERT OR IGNORE INTO secrets VALUES (?, ?)", purpose, secrets.token_bytes(32))
@@ -180,6 +185,11 @@ class Keys:
         if self._connection is None:
             raise Unavailable(f"{self.path.name} is closed.")
         return self._connection
+
+
+def copy_name(fingerprint: str) -> str:
+    """What the copy beside backups is called."""
+    return f"clew-keys-{fingerprint}.db"
 
 
 def check_keys(path: Path) -> None:

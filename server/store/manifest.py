@@ -34,7 +34,10 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """``schemas`` are the versions of the two databases, ``files`` are named as paths within the backup."""
+    """``schemas`` are the versions of the two databases, ``files`` are named as paths within the backup.
+
+    ``keys`` is the fingerprint of the folder's keys, which are not in it.
+    """
 
     format: int
     clew: str
@@ -42,6 +45,7 @@ class Manifest:
     schemas: Mapping[str, int]
     files: Mapping[str, Kept]
     counts: Mapping[str, int]
+    keys: str = ""
 
     def dump(self) -> bytes:
         """As it stands in ``manifest.json``."""
@@ -55,7 +59,7 @@ def load(text: bytes) -> Manifest:
         files = {str(name): Kept(int(file["bytes"]), str(file["sha256"])) for name, file in read["files"].items()}
         schemas = {str(name): int(version) for name, version in read["schemas"].items()}
         counts = {str(what): int(count) for what, count in read["counts"].items()}
-        found = Manifest(int(read["format"]), str(read["clew"]), str(read["made_at"]), schemas, files, counts)
+        found = Manifest(int(read["format"]), str(read["clew"]), str(read["made_at"]), schemas, files, counts, str(read.get("keys", "")))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise Invalid(f"{MANIFEST} of the backup cannot be read.") from error
     known = {LOG: LOG_VERSION, DATABASE: migrations()[-1][0]}

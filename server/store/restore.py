@@ -25,6 +25,7 @@ from server.domain.audit import Deed
 from server.domain.errors import Conflict, Invalid, Unavailable
 from server.store.database import Transaction
 from server.store.folder import FILE_MODE, FOLDER_MODE, LOCK, sync_folder
+from server.store.keys import KEYS, check_keys, copy_name
 from server.store.log_file import FILE_ERRORS, LOG, open_for_writing
 from server.store.manifest import MANIFEST, Manifest, Open, differing, load, weigh
 from server.store.nouns import open_nouns
@@ -134,14 +135,21 @@ def begin_generations(data: Path, tasks: list[str], now: float) -> int:
     return int(count)
 
 
-async def restore(backup: Path, data: Path, now: float, keep_logins: bool) -> Manifest:
-    """Make a data folder of a backup. Raises Invalid, Conflict, Unavailable; then nothing of it is left."""
+async def restore(backup: Path, data: Path, now: float, keep_logins: bool, keys: Path | None = None) -> Manifest:
+    """Make a data folder of a backup. Raises Invalid, Conflict, Unavailable; then nothing of it is left.
+
+    ``keys`` are the folder's own; else those are taken that lie beside the backup. Without any, what was erased since
+    is not known.
+    """
     with opened(backup) as open_file:
         manifest = examine(open_file)
+        found = find_keys(backup, manifest, keys)
         make_empty(data)
         try:
             copy_into(open_file, manifest, data)
-            await _settle(data, now, keep_logins)
+            if found is not None:
+                _copy_keys(found, data)
+            await _settle(data, now, keep_logins, sealed=found is not None)
             _finish(data)
         except BaseException:
             _clear(data)
@@ -149,11 +157,32 @@ async def restore(backup: Path, data: Path, now: float, keep_logins: bool) -> Ma
     return manifest
 
 
-async def _settle(data: Path, now: float, keep_logins: bool) -> None:
+def find_keys(backup: Path, manifest: Manifest, named: Path | None) -> Path | None:
+    """The keys that belong to a backup, checked; None if there are none. Raises Invalid."""
+    found = named
+    if found is None and manifest.keys:
+        beside = backup.absolute().parent / copy_name(manifest.keys)
+        found = beside if beside.exists() else None
+    if found is not None:
+        check_keys(found)
+    return found
+
+
+def _copy_keys(keys: Path, data: Path) -> None:
+    try:
+        with keys.open("rb") as source, _made(data / KEYS) as target:
+            shutil.copyfileobj(source, target)
+    except OSError as error:
+        raise Unavailable(f"The keys cannot be copied from {keys} ({error.strerror}).") from error
+
+
+async def _settle(data: Path, now: float, keep_logins: bool, sealed: bool) -> None:
     async with open_nouns(data) as nouns:
         async with nouns.database.transaction() as tx:
             tasks = [str(row[0]) for row in await tx.all("SELECT id FROM tasks")]
             await end_ways_in(tx, now, keep_logins)
+        if not sealed:
+            await nouns.audit.reseal()
         await nouns.audit.append("folder.restored", now, by=Deed())
     begin_generations(data, tasks, now)
 
