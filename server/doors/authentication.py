@@ -139,7 +139,7 @@ class Authentication:
             authenticated_at=since,
         )
         if ticket.login is not None:
-            principal = _proven(await self._by_login(principal, ticket.login), Shown(ticket.level, ticket.until))
+            principal = _proven(await self._by_login(principal, ticket.login), Shown(ticket.level, ticket.reads_until))
         if ticket.token is None:
             return principal
         token = await self._keyring.tokens.get(ticket.user, ticket.token)
