@@ -66,6 +66,10 @@ async def _token(world: World) -> str:
     return str((await world.ana.post("/tokens", {"task": world.ids["task"]})).json["id"])
 
 
+async def _share(world: World) -> str:
+    return str((await world.ana.post(f"/tasks/{world.ids['task']}/shares", {})).json["id"])
+
+
 async def _turn(world: World) -> str:
     said = await world.ana.post(f"/tasks/{world.ids['task']}/messages", {"text": "Who buys whom?"})
     assert said.status == 201, said.body
@@ -74,6 +78,18 @@ async def _turn(world: World) -> str:
 
 async def _handoff(world: World) -> str:
     return str((await world.ana.post("/handoffs", {"task": world.ids["task"]})).json["id"])
+
+
+async def _passkey(world: World) -> str:
+    stored = world.app.nouns.passkeys
+    made = await stored.add(world.ana.user, b"ana's", b"key", 0, "Ana's laptop", False, world.app.clock.now())
+    login = (await world.app.nouns.logins.of_user(world.ana.user))[0]
+    await world.app.nouns.logins.prove(world.ana.user, login.id, world.app.clock.now())
+    return made.id
+
+
+async def _invitation(world: World) -> str:
+    return str((await world.ana.post("/invitations")).json["id"])
 
 
 async def _task(world: World) -> str:
@@ -91,13 +107,18 @@ MAKERS: Final[dict[str, Callable[[World], Awaitable[str]]]] = {
     "device": _device,
     "token": _token,
     "turn": _turn,
+    "share": _share,
     "handoff": _handoff,
+    "passkey": _passkey,
+    "invitation": _invitation,
 }
 """How each kind comes to be Ana's, in order."""
 
 WATCHED: Final[list[str]] = [
     "/tasks/{task}",
     "/tasks/{task}/members",
+    "/tasks/{task}/policy",
+    "/tasks/{task}/shares",
     "/sessions/{session}",
     "/tokens",
     "/devices",
@@ -147,6 +168,11 @@ FOREIGN: Final[dict[Route, Attempt]] = {
     ("POST", "/tasks/{id}/members"): Attempt("task", {"user": "eve", "role": "editor"}),
     ("PATCH", "/tasks/{id}/members/{user}"): Attempt("task", {"role": "viewer"}, owner=(409,)),  # the last owner
     ("DELETE", "/tasks/{id}/members/{user}"): Attempt("task", owner=(409,)),
+    ("GET", "/tasks/{id}/policy"): Attempt("task"),
+    ("PUT", "/tasks/{id}/policy"): Attempt("task", {"resume": "owner", "device": "any", "confirm": "none"}),
+    ("POST", "/tasks/{id}/shares"): Attempt("task", {"role": "editor"}),
+    ("GET", "/tasks/{id}/shares"): Attempt("task"),
+    ("DELETE", "/tasks/{id}/shares/{share}"): Attempt("task"),
     ("POST", "/tasks/{id}/messages"): Attempt("task", {"text": "boo"}),
     ("GET", "/tasks/{id}/working-set"): Attempt("task"),
     ("GET", "/tasks/{id}/resume"): Attempt("task"),
@@ -162,6 +188,9 @@ FOREIGN: Final[dict[Route, Attempt]] = {
     ("GET", "/handoffs/{id}"): Attempt("handoff"),
     ("POST", "/handoffs/{id}/approve"): Attempt("handoff", {"number": 42}, owner=(409,)),  # nobody is there
     ("POST", "/handoffs/{id}/decline"): Attempt("handoff"),
+    ("PATCH", "/passkeys/{id}"): Attempt("passkey", {"name": "mine"}),
+    ("DELETE", "/passkeys/{id}"): Attempt("passkey"),
+    ("DELETE", "/invitations/{id}"): Attempt("invitation"),
 }
 """Every route with an id in its path, but for those of agents and their hosts, which ``test_turns_access`` holds."""
 
@@ -176,6 +205,9 @@ NAMED: Final[dict[str, Naming]] = {
 """Ids of Ana's in bodies."""
 
 WITHOUT_IDS: Final[set[Route]] = {
+    ("GET", "/passkeys"), ("POST", "/passkeys"), ("POST", "/passkeys/options"), ("POST", "/passkeys/proof"),
+    ("POST", "/passkeys/proof/options"), ("GET", "/invitations"), ("POST", "/invitations"), ("GET", "/me/account"),
+    ("PATCH", "/me/account"), ("POST", "/device/look"), ("POST", "/device/decide"),
     ("POST", "/sessions"), ("GET", "/sessions"), ("POST", "/tasks"), ("GET", "/tasks"), ("POST", "/tokens"),
     ("GET", "/tokens"), ("GET", "/devices"), ("POST", "/signout"), ("POST", "/links"), ("GET", "/me"),
     ("POST", "/handoffs"), ("POST", "/handoffs/pause"), ("DELETE", "/handoffs/pause"),
@@ -183,6 +215,14 @@ WITHOUT_IDS: Final[set[Route]] = {
 """Routes for who is signed in that have no id in their path; what ids their bodies may name stands in ``NAMED``."""
 
 OPEN: Final[dict[Route, Body]] = {
+    ("GET", "/signin/ways"): None,
+    ("POST", "/signin/passkey/options"): {},
+    ("POST", "/signin/passkey"): {"credential": {}},
+    ("POST", "/invitations/check"): {"secret": "A" * 43},
+    ("POST", "/invitations/accept"): {"secret": "A" * 43, "name": "eve's friend"},
+    ("POST", "/device/authorize"): {},
+    ("POST", "/device/token"): {},
+    ("POST", "/shares/redeem"): {"id": "00000000-0000-4000-8000-000000000000", "secret": "A" * 43},
     ("POST", "/signin"): {"key": "A" * 43, "device": "laptop"},
     ("POST", "/handoffs/redeem"): {"code": "BCDF-GHJK"},
     ("POST", "/handoffs/collect"): {"id": "00000000-0000-4000-8000-000000000000", "claim": "A" * 43},
