@@ -85,6 +85,17 @@ def find_changes(
     return sorted(found.values(), key=lambda change: (change.at or 0, order.get(change.place, len(order))))
 
 
+def last_edit(ledger: Mapping[str, Any], written: Iterable[Written]) -> Change | None:
+    """What a person, not an agent, wrote in last, of what is still there."""
+    entries = _entries(ledger)
+    own = [one for one in written if one.actor is not None and one.actor.agent is None and one.at is not None]
+    for one in sorted(own, key=lambda one: -(one.at or 0)):
+        item = entries.get((one.path.root, one.path.key))
+        if item is not None and not _is_over(item):
+            return _change(one.path.root, item, "edited", one.actor, one.at)
+    return None
+
+
 def word_changes(changes: Iterable[Change], reader: Reader, names: Mapping[str, str]) -> list[Item]:
     """The changes as facts, with names instead of ids; None where one is not known."""
     return [

@@ -26,12 +26,16 @@ class Resumption:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A resumption as somebody gets it. ``covers_seq`` is how far it has read, ``looked_at`` Unix seconds."""
+    """A resumption as somebody gets it. ``covers_seq`` is how far it has read, ``looked_at`` Unix seconds.
+
+    ``last_edit`` is the entry or document that a person wrote in last, None where the log does not know.
+    """
 
     resumption: Resumption
     covers_seq: int
     looked_at: float | None = None
     narrative: str | None = None
+    last_edit: Item | None = None
 
 
 def resume(

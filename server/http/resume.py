@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from crdt_docs.ids import TaskId
 from server.domain.clock import iso
 from server.domain.errors import NotFound
@@ -10,6 +13,7 @@ from server.doors.authority import Authority
 from server.http.endpoint import Answer, Call, Endpoint, Input, Row
 from server.http.resumptions import Resumptions
 from server.http.shapes import Item, TaskAnswer, task_answer
+from server.store.places import Places
 from server.store.tasks import Tasks
 
 
@@ -38,11 +42,20 @@ class FactsAnswer(Answer):
     not_filed: list[Item]
 
 
+class PlaceAnswer(Answer):
+    """Where the user was last in the task: ``where`` as their page noted it, on the device of that name."""
+
+    where: dict[str, Any]
+    device: str | None
+    at: str
+
+
 class ResumptionAnswer(Answer):
     """``checked`` if every fact that the text owes was found in it; ``covers_seq`` is how far it has read.
 
     ``looked_at`` is when the user had last seen the task, null if never: then nothing is told of changes.
-    ``narrative`` is what an agent wrote about where the task stands, if it is true to the facts.
+    ``narrative`` is what an agent wrote about where the task stands, if it is true to the facts. ``last_edit`` is what
+    a person wrote in last, by the log's word, ``place`` where the user themselves were; null where nobody knows.
     """
 
     task: TaskAnswer
@@ -52,9 +65,11 @@ class ResumptionAnswer(Answer):
     checked: bool
     looked_at: str | None
     narrative: str | None
+    last_edit: Item | None
+    place: PlaceAnswer | None
 
 
-def routes(tasks: Tasks, resumptions: Resumptions, authority: Authority) -> list[Row]:
+def routes(tasks: Tasks, places: Places, resumptions: Resumptions, authority: Authority) -> list[Row]:
     """The endpoint of the resumption."""
 
     async def show(call: Call, asked: ResumptionAsked) -> ResumptionAnswer:
@@ -65,7 +80,7 @@ def routes(tasks: Tasks, resumptions: Resumptions, authority: Authority) -> list
             raise NotFound
         language = asked.lang or preferred(call.request.headers.get("accept-language"))
         told = await resumptions.of(task, known[0].name, language, call.principal)
-        facts = told.resumption.facts
+        facts, place = told.resumption.facts, await places.get(call.principal.user, task)
         return ResumptionAnswer(
             task=task_answer(known[0], role),
             text=told.resumption.text,
@@ -74,6 +89,8 @@ def routes(tasks: Tasks, resumptions: Resumptions, authority: Authority) -> list
             checked=told.resumption.checked,
             looked_at=iso(told.looked_at) if told.looked_at is not None else None,
             narrative=told.narrative,
+            last_edit=Item.model_validate(told.last_edit) if told.last_edit is not None else None,
+            place=PlaceAnswer(where=json.loads(place.where), device=place.device, at=iso(place.at)) if place else None,
         )
 
     return [

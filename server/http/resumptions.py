@@ -14,7 +14,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 from crdt_docs.ids import DocName, TaskId
 from crdt_docs.updates.touched import Path
 from server.domain.access import Principal
-from server.domain.changes import Change, Deleted, Written, excerpt, find_changes, word_changes
+from server.domain.changes import Change, Deleted, Written, excerpt, find_changes, last_edit, word_changes
 from server.domain.changes import Reader as Reading
 from server.domain.clock import Clock
 from server.domain.credit import Credit, Place, credit, sign
@@ -46,6 +46,13 @@ class _Stood(NamedTuple):
     facts: Facts
     ledger: dict[str, Any]
     narrative: str | None
+
+
+class _Signed(NamedTuple):
+    """Whose the entries are, and what a person wrote last."""
+
+    credits: dict[Place, Credit]
+    last: Change | None
 
 
 class _Kept(Generic[Value]):
@@ -97,7 +104,7 @@ class Resumptions:
         self._clock = clock
         self._stood: _Kept[_Stood] = _Kept()
         self._changes: _Kept[list[Change]] = _Kept()
-        self._credits: _Kept[dict[Place, Credit]] = _Kept()
+        self._credits: _Kept[_Signed] = _Kept()
 
     def forget(self) -> None:
         """Drop all that is kept: somebody was erased."""
@@ -117,17 +124,17 @@ class Resumptions:
         facts = await self._attended(task, stood)
         if who is None:
             return Told(word(called, facts, language), stood.seq, narrative=stood.narrative)
-        facts = await self._signed(name, place.moment, stood, facts)
+        reading = Reading(who.user, who.device, who.token if who.device is None else None)
+        facts, last = await self._signed(name, place.moment, stood, facts, reading)
         look = await self._from.looking.since(who, task)
         if look is None:
-            return Told(word(called, facts, language), stood.seq, narrative=stood.narrative)
-        reading = Reading(who.user, who.device, who.token if who.device is None else None)
+            return Told(word(called, facts, language), stood.seq, None, stood.narrative, last)
         changes = await self._change(name, place.moment, stood, look, reading)
         since = None
         if changes is not None:
             facts = replace(facts, changes=await self._named(changes, reading))
             since = Since(look.at, self._clock.now())
-        return Told(word(called, facts, language, since), stood.seq, look.at, stood.narrative)
+        return Told(word(called, facts, language, since), stood.seq, look.at, stood.narrative, last)
 
     async def _stand(self, name: DocName, called: str, moment: tuple[int, int]) -> _Stood | None:
         """What stands now; None if the document was set aside for good."""
@@ -163,18 +170,37 @@ class Resumptions:
         found = unanswered(stood.ledger, messages) if messages else []
         return replace(stood.facts, not_filed=[*stood.facts.not_filed, *found]) if found else stood.facts
 
-    async def _signed(self, name: DocName, moment: tuple[int, int], stood: _Stood, facts: Facts) -> Facts:
-        """The facts, each under the name of whoever's it is by the log."""
+    async def _signed(
+        self, name: DocName, moment: tuple[int, int], stood: _Stood, facts: Facts, reading: Reading
+    ) -> tuple[Facts, Item | None]:
+        """The facts, each under the name of whoever's it is by the log; and the last edit."""
         at = (moment[0], stood.seq)
-        credits = self._credits.get(name, at)
-        if credits is None:
+        signed = self._credits.get(name, at)
+        if signed is None:
             try:
                 whole = await self._from.reader.changed(name, {}, [])
             except EngineFailed:
-                return sign(facts, None, {})
+                return sign(facts, None, {}), None
             credits = credit(stood.ledger, await self._authors(name, whole))
-            self._credits.put(name, at, credits, ENTRY // 4 * len(credits))
-        return sign(facts, credits, await self._names([*credits.values()]))
+            signed = _Signed(credits, last_edit(stood.ledger, await self._ends(name, whole)))
+            self._credits.put(name, at, signed, ENTRY // 4 * len(credits))
+        credits, last = signed
+        facts = sign(facts, credits, await self._names([*credits.values()]))
+        return facts, (await self._named([last], reading))[0] if last else None
+
+    async def _ends(self, name: DocName, whole: Changed) -> list[Written]:
+        """What was written last under each client id."""
+        ends: dict[int, tuple[Span, Path]] = {}
+        for path, _, spans in whole.new:
+            for client, first, end in spans:
+                if client not in ends or ends[client][0][2] < end:
+                    ends[client] = ((client, max(first, end - 1), end), _path(path))
+        known = await self._from.authors.of(name, [span for span, _ in ends.values()])
+        return [
+            Written(path, False, authors[-1].actor, authors[-1].at)
+            for (_, path), authors in zip(ends.values(), known, strict=True)
+            if authors
+        ]
 
     async def _authors(self, name: DocName, whole: Changed) -> dict[Place, Actor]:
         """Who made the entries, answers and messages."""

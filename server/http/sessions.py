@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import anyio.to_thread
 from pydantic import Field, StringConstraints
@@ -13,7 +14,7 @@ from server.domain.access import Principal
 from server.domain.candidates import Candidate, Prior, rank
 from server.domain.clock import Clock, iso
 from server.domain.continuity import Unfinished
-from server.domain.errors import NotFound
+from server.domain.errors import Invalid, NotFound
 from server.domain.language import Language, preferred
 from server.domain.likeness import profile
 from server.domain.reasons import Work
@@ -26,12 +27,15 @@ from server.http.shapes import Name, Page, Uuid
 from server.http.words import Wanted
 from server.rooms.looking import Looking
 from server.store.devices import Devices
+from server.store.places import Places
 from server.store.sessions import Sessions
 
 TASKS: Final = 200
 """How many of the unfinished tasks may be candidates: those that were last worked on."""
 READING: Final = 1.5
 """Seconds that a new session waits at most for what stands in them and was not read before."""
+MOST_PLACE: Final = 1024
+"""Characters of a place."""
 FirstMessage = Annotated[str, StringConstraints(max_length=100_000)]
 
 
@@ -77,10 +81,18 @@ class SessionBegun(Answer):
     suggestion: str | None
 
 
-class SessionChange(Input):
-    """The task to attach to, which ends the attachment to another; null to detach."""
+class PlaceNoted(Input):
+    """Where the user is now in one of their tasks. ``where`` is the page's own, at most 1 kB of JSON without words."""
 
-    task_id: Uuid | None
+    task: Uuid
+    where: dict[str, Any]
+
+
+class SessionChange(Input):
+    """``task_id`` is the task to attach to, which ends the attachment to another; null to detach. Or only a place."""
+
+    task_id: Uuid | None = None
+    place: PlaceNoted | None = None
 
 
 class SessionAnswer(Answer):
@@ -110,6 +122,7 @@ class SessionList(Answer):
 def routes(
     sessions: Sessions,
     devices: Devices,
+    places: Places,
     reader: Reader,
     looking: Looking,
     authority: Authority,
@@ -139,15 +152,30 @@ def routes(
     async def show(call: Call, _: Nothing) -> SessionAnswer:
         return _answer(await _mine(sessions, call))
 
-    async def attach(call: Call, change: SessionChange) -> SessionAnswer:
-        session = await _mine(sessions, call)
-        task = TaskId(change.task_id) if change.task_id is not None else None
-        if task is not None:
-            await authority.role(call.principal, task)
-        attached = await sessions.attach(call.principal.user, session.id, task, clock.now())
-        if attached is None:
+    async def change(call: Call, change: SessionChange) -> SessionAnswer:
+        if not change.model_fields_set:
+            raise Invalid("Say which task, or where in it.")
+        session: Session | None = await _mine(sessions, call)
+        if change.place is not None:
+            await note(call.principal, change.place)
+        if session is not None and "task_id" in change.model_fields_set:
+            session = await attach(call.principal, session, change.task_id)
+        if session is None:
             raise NotFound
-        return _answer(attached)
+        return _answer(session)
+
+    async def note(who: Principal, place: PlaceNoted) -> None:
+        where = json.dumps(place.where, separators=(",", ":"))
+        if len(where) > MOST_PLACE:
+            raise Invalid(f"A place has at most {MOST_PLACE} characters.")
+        await authority.role(who, TaskId(place.task))
+        await places.put(who.user, TaskId(place.task), who.device, where, clock.now())
+
+    async def attach(who: Principal, session: Session, wanted: str | None) -> Session | None:
+        task = TaskId(wanted) if wanted is not None else None
+        if task is not None:
+            await authority.role(who, task)
+        return await sessions.attach(who.user, session.id, task, clock.now())
 
     async def end(call: Call, _: Nothing) -> None:
         session = await _mine(sessions, call)
@@ -162,10 +190,10 @@ def routes(
         Endpoint(
             "PATCH",
             "/sessions/{id}",
-            attach,
+            change,
             SessionChange,
             SessionAnswer,
-            "Attach a session to a task, switch it, or detach it.",
+            "Attach a session to a task, switch it, or detach it; or note where one is in a task.",
             errors=("not_found", "conflict"),
         ),
         Endpoint(

@@ -163,7 +163,9 @@ async def test_the_resumption_tells_what_stands_and_nothing_else(app: AppUnderTe
     task = await owner.new_task("Acme contract revision")
     await plant_ledger(app, owner, task)
     shown = (await owner.get(f"/tasks/{task}/resume")).json
-    assert set(shown) == {"task", "text", "facts", "covers_seq", "checked", "looked_at", "narrative"}
+    assert set(shown) == {
+        "task", "text", "facts", "covers_seq", "checked", "looked_at", "narrative", "last_edit", "place"
+    }  # fmt: skip
     assert shown["task"]["id"] == task and shown["covers_seq"] == 2 and shown["checked"] is True
     text, facts = shown["text"], shown["facts"]
     assert set(facts) == {

@@ -370,3 +370,21 @@ async def test_what_no_agent_answered_is_told_until_somebody_files_it(bench: Ben
     assert [(one["id"], one["text"], one["status"]) for one in told.facts.not_filed] == [
         (second, "And what of the fee?", "not_answered")
     ]
+
+
+async def test_the_last_edit_is_a_persons_by_the_log_also_ones_own(bench: Bench) -> None:
+    phone = await (await bench.person("Ann", "phone")).open()
+    await phone.do(lambda work: work.ask("Who signs?"))
+    first = (await bench.resume(phone)).last_edit
+    assert first is not None and (first["kind"], first["text"]) == ("question", "Who signs?")
+    bench.clock.advance(60)
+    laptop = await (await bench.person("Ann", "laptop")).open()
+    await laptop.do(type_into_document)
+    clerk = await (await bench.agent("Clerk", phone)).open()
+    bench.clock.advance(60)
+    await clerk.do(lambda work: work.ask("Which law governs?"))
+    last = (await bench.resume(phone)).last_edit
+    assert last is not None
+    assert {name: last[name] for name in ("kind", "text", "by", "device", "you")} == {
+        "kind": "document", "text": "Draft", "by": "Ann", "device": "laptop", "you": True,
+    }  # fmt: skip

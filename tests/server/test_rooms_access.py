@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ from kit.rooms import ANN, WEI, Peer, Replica, enter, new_name, rooms_over, sett
 from pycrdt import Map, Text
 
 from crdt_docs.ids import DocName
-from crdt_docs.messages.ywebsocket import step2_frame, update_frame
-from server.domain.access import Principal, Role
+from crdt_docs.messages import Notice, SyncStep1
+from crdt_docs.messages.ywebsocket import decode_reply, step2_frame, update_frame
+from server.domain.access import LoginId, Principal, Role
 from server.domain.clock import SystemClock
 from server.domain.errors import Forbidden
 from server.rooms.limits import Limits
@@ -52,6 +54,27 @@ async def test_a_role_change_is_in_force_from_the_next_frame(tmp_path: Path) -> 
         await peer.type("b")
         await settled(rooms)
         assert (await rooms.read(name)).seq == 1
+
+
+async def test_a_page_is_told_of_its_role_at_once_and_asked_for_its_words_when_it_may_write_again(
+    tmp_path: Path,
+) -> None:
+    async with rooms_over(tmp_path / "log.db") as rooms:
+        name = new_name()
+        page = await enter(rooms, name, 1, replace(WEI, login=LoginId("cookie")))
+        script = await enter(rooms, name, 2, WEI)
+        told = []
+        for role in (Role.VIEWER, Role.VIEWER, Role.EDITOR):
+            page.frames.clear()
+            script.frames.clear()
+            await rooms.change_role(name.task, WEI.user, role)
+            told.append([decode_reply(frame) for frame in page.frames])
+            assert not any(frame[0] == 103 for frame in script.frames)
+        notice = f'{{"kind":"role","task":"{name.task}","role":"%s"}}'
+        assert told[0] == [Notice(notice % "viewer")]
+        assert told[1] == []
+        assert [type(message) for message in told[2]] == [Notice, SyncStep1]
+        assert told[2][0] == Notice(notice % "editor")
 
 
 async def test_anothers_client_id_is_refused_4409_and_its_owner_goes_on(tmp_path: Path) -> None:
