@@ -14,7 +14,7 @@ LoginId = NewType("LoginId", str)
 PrincipalKey = NewType("PrincipalKey", str)
 """``user:<id>`` or ``agent:<id>``: what owns a client id for ever (I4), whatever device or token it used."""
 
-Proof = Literal["number-match", "passkey"]
+ProvenBy = Literal["number-match", "passkey"]
 """How a person has shown that it is them."""
 
 
@@ -63,7 +63,7 @@ class Principal:
     login: LoginId | None = None
     visiting: bool = False
     stepped_down: bool = False
-    proven_by: Proof | None = None
+    proven_by: ProvenBy | None = None
     housed: bool = False
 
     @property

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from crdt_docs.ids import AttachmentId, DeviceId, SessionId, TaskId, UserId
+from crdt_docs.ids import AttachmentId, DeviceId, SessionId, TaskId, TokenId, UserId
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One connection, tab or process from start to end. ``task`` is its current one, if any."""
+    """One connection, tab or process from start to end. ``task`` is its current one, ``token`` the bearer that began
+    it, if there is one."""
 
     id: SessionId
     user: UserId
@@ -19,6 +20,7 @@ class Session:
     started_at: float
     seen_at: float
     ended_at: float | None = None
+    token: TokenId | None = None
 
 
 @dataclass(frozen=True, slots=True)

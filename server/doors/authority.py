@@ -116,6 +116,13 @@ def require_account(principal: Principal) -> None:
         raise Forbidden("This bearer is for one task.")
 
 
+def require_whole(principal: Principal) -> None:
+    """Raise Forbidden for whom is less than their user: who is bound to one task, and a bearer with a lesser role."""
+    require_account(principal)
+    if principal.token is not None and principal.cap < Role.OWNER:
+        raise Forbidden("This bearer may do less than its user, and takes nothing away from them.")
+
+
 def require_login(principal: Principal) -> None:
     """Raise Forbidden for any bearer: one that could beget credentials would outlive its own revocation."""
     require_browser(principal)

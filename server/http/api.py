@@ -16,6 +16,7 @@ from server.doors.handoffs import Handover
 from server.doors.links import OneTimeLinks
 from server.doors.proofs import Proofs
 from server.doors.revocation import Revocation
+from server.doors.sharing import Sharing
 from server.doors.ways import Ways
 from server.http import (
     account,
@@ -31,9 +32,11 @@ from server.http import (
     oidc,
     openapi,
     passkeys,
+    policy,
     proxy,
     resume,
     sessions,
+    shares,
     tasks,
     tickets,
     tokens,
@@ -85,11 +88,14 @@ def table(nouns: Nouns, doors: Doors, parts: Parts, clock: Clock, version: str) 
     documents, reader, desk, looking = parts.documents, parts.reader, parts.desk, parts.looking
     authority, revocation, ways = doors.authority, doors.revocation, doors.ways
     reception = Reception(doors.authentication, doors.cookies, revocation, nouns.logins, doors.proofs, doors.bound)
+    sharing = Sharing(nouns.shares, nouns.policies, ways.threshold, authority, clock)
     rows = [
         *sessions.routes(nouns.sessions, nouns.devices, nouns.places, reader, looking, authority, revocation, clock),
         *tasks.routes(nouns.tasks, authority, documents, reader, looking, revocation, clock),
         *turns.routes(desk, nouns.tasks, documents, nouns.audit, authority, clock),
         *members.routes(nouns.tasks, nouns.users, nouns.audit, authority, revocation, clock),
+        *policy.routes(nouns.policies, authority, revocation, clock),
+        *shares.routes(nouns.shares, sharing, reception, authority, revocation, clock),
         *messages.routes(documents, nouns.sessions, looking, authority, clock),
         *working_set.routes(reader, authority),
         *authors.routes(parts.authors, nouns.names, authority),

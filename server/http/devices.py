@@ -9,7 +9,7 @@ from crdt_docs.ids import DeviceId
 from server.domain.clock import iso
 from server.domain.device import Device, Level
 from server.domain.errors import NotFound
-from server.doors.authority import require_account
+from server.doors.authority import require_account, require_whole
 from server.doors.revocation import Revocation
 from server.http.endpoint import Answer, Call, Endpoint, Input, Nothing, Row
 from server.http.shapes import Name
@@ -62,14 +62,14 @@ def routes(devices: Devices, sessions: Sessions, revocation: Revocation) -> list
         return DeviceList(devices=[_answer(device, call, open_) for device in found])
 
     async def rename(call: Call, change: DeviceChange) -> DeviceAnswer:
-        require_account(call.principal)
+        require_whole(call.principal)
         renamed = await devices.rename(call.principal.user, DeviceId(call.ids["id"]), change.name)
         if renamed is None:
             raise NotFound
         return _answer(renamed, call, await sessions.open_by_device(call.principal.user))
 
     async def revoke(call: Call, _: Nothing) -> None:
-        require_account(call.principal)
+        require_whole(call.principal)
         await revocation.device(call.principal, DeviceId(call.ids["id"]))
 
     return [

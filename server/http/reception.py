@@ -62,11 +62,11 @@ class Reception:
             device=Person(id=entered.device.id, name=entered.device.name),
         )
         response = Response(answer.model_dump_json(), 201, media_type="application/json")
-        return await self._with_cookie(response, request, arrival, entered)
+        return await self.give(response, request, arrival, entered)
 
     async def send_on(self, request: Request, arrival: Arrival, entered: Entered, path: str) -> Response:
         """The same for a browser that is on its way from elsewhere; 303, so that nothing is sent on with it."""
-        return await self._with_cookie(RedirectResponse(path, 303), request, arrival, entered)
+        return await self.give(RedirectResponse(path, 303), request, arrival, entered)
 
     async def renew(self, response: Response, request: Request, login: Login) -> None:
         """Change the cookie of a login that goes on: who has a copy of the old one is out. Raises Unauthenticated."""
@@ -75,7 +75,8 @@ class Reception:
             raise Unauthenticated
         response.headers.append("set-cookie", self.cookies.grant(request.headers, secret))
 
-    async def _with_cookie(self, response: Response, request: Request, arrival: Arrival, entered: Entered) -> Response:
+    async def give(self, response: Response, request: Request, arrival: Arrival, entered: Entered) -> Response:
+        """Put the new cookie into the response."""
         if arrival.present is not None:
             await self.revocation.login(arrival.present)
         response.headers.append("set-cookie", self.cookies.grant(request.headers, entered.secret))

@@ -10,11 +10,11 @@ import anyio.to_thread
 from pydantic import Field, StringConstraints
 
 from crdt_docs.ids import DeviceId, DocName, SessionId, TaskId, is_id
-from server.domain.access import Principal
+from server.domain.access import Principal, Role
 from server.domain.candidates import Candidate, Prior, rank
 from server.domain.clock import Clock, iso
 from server.domain.continuity import Unfinished
-from server.domain.errors import Invalid, NotFound
+from server.domain.errors import Forbidden, Invalid, NotFound
 from server.domain.language import Language, preferred
 from server.domain.likeness import profile
 from server.domain.reasons import Work
@@ -134,9 +134,9 @@ def routes(
     async def start(call: Call, new: SessionNew) -> SessionBegun:
         who, now = call.principal, clock.now()
         device = await _device(devices, who, new.device, now)
-        session = await sessions.start(who.user, device, new.framework, now)
+        session = await sessions.start(who.user, device, new.framework, now, who.token)
         unfinished = await sessions.unfinished(who.user, TASKS)
-        mine = [one for one in unfinished if who.task in (None, one.task.id)]
+        mine = [one for one in unfinished if await authority.may(who, one.task.id)]
         message = new.first_message or ""
         priors = await _priors(reader, mine, device, read=bool(message.strip()))
         language = preferred(new.lang or call.request.headers.get("accept-language"))
@@ -155,7 +155,7 @@ def routes(
     async def change(call: Call, change: SessionChange) -> SessionAnswer:
         if not change.model_fields_set:
             raise Invalid("Say which task, or where in it.")
-        session: Session | None = await _mine(sessions, call)
+        session: Session | None = await _to_change(sessions, call)
         if change.place is not None:
             await note(call.principal, change.place)
         if session is not None and "task_id" in change.model_fields_set:
@@ -178,13 +178,15 @@ def routes(
         return await sessions.attach(who.user, session.id, task, clock.now())
 
     async def end(call: Call, _: Nothing) -> None:
-        session = await _mine(sessions, call)
+        session = await _to_change(sessions, call)
         await revocation.session(call.principal, session.id)
         if session.task is not None and session.device == call.principal.device:
             await looking.spoke(call.principal, session.task)
 
     return [
-        Endpoint("POST", "/sessions", start, SessionNew, SessionBegun, "Start a session.", 201, ("not_found",)),
+        Endpoint(
+            "POST", "/sessions", start, SessionNew, SessionBegun, "Start a session.", 201, ("not_found",), reads=True
+        ),
         Endpoint("GET", "/sessions", list_, SessionFilter, SessionList, "Your sessions.", errors=("forbidden",)),
         Endpoint("GET", "/sessions/{id}", show, Nothing, SessionAnswer, "One session.", errors=("not_found",)),
         Endpoint(
@@ -194,7 +196,8 @@ def routes(
             SessionChange,
             SessionAnswer,
             "Attach a session to a task, switch it, or detach it; or note where one is in a task.",
-            errors=("not_found", "conflict"),
+            errors=("forbidden", "not_found", "conflict"),
+            reads=True,
         ),
         Endpoint(
             "POST",
@@ -204,6 +207,7 @@ def routes(
             None,
             "End a session and its connections.",
             errors=("not_found",),
+            reads=True,
         ),
     ]
 
@@ -229,6 +233,14 @@ async def _mine(sessions: Sessions, call: Call) -> Session:
     bound = call.principal.task
     if session is None or (bound is not None and session.task not in (None, bound)):
         raise NotFound
+    return session
+
+
+async def _to_change(sessions: Sessions, call: Call) -> Session:
+    """The same, for who may change it: a bearer that is less than its user only what it began itself."""
+    session, who = await _mine(sessions, call), call.principal
+    if who.token is not None and who.cap < Role.OWNER and session.token != who.token:
+        raise Forbidden("This bearer did not begin that session.")
     return session
 
 

@@ -53,9 +53,13 @@ class TaskFilter(Page):
 
 
 class TaskList(Answer):
-    """Tasks, the one that last changed first."""
+    """Tasks, the one that last changed first. ``withheld``: how many more there are that open elsewhere only.
+
+    Their rules are not met by whoever asks as they come, so not even their names are told.
+    """
 
     tasks: list[TaskAnswer]
+    withheld: int
 
 
 def routes(
@@ -76,7 +80,9 @@ def routes(
         else:
             only = await tasks.get(who.user, who.task)
             found = [only] if only is not None and asked.status in (None, only[0].status) else []
-        return TaskList(tasks=[task_answer(task, min(role, who.cap)) for task, role in found])
+        mine = [(task, role) for task, role in found if await authority.may(who, task.id)]
+        shown = [task_answer(task, min(role, who.cap)) for task, role in mine]
+        return TaskList(tasks=shown, withheld=len(found) - len(mine))
 
     async def create(call: Call, new: TaskNew) -> TaskAnswer:
         who = call.principal

@@ -11,7 +11,7 @@ from server.domain.access import Role
 from server.domain.clock import Clock, iso
 from server.domain.credential import Token
 from server.domain.errors import NotFound
-from server.doors.authority import Authority, require_account, require_login
+from server.doors.authority import Authority, require_account, require_login, require_whole
 from server.doors.revocation import Revocation, deed
 from server.http.endpoint import Answer, Call, Endpoint, Input, Nothing, Row
 from server.http.shapes import RoleName, Uuid, read_role, role_name
@@ -76,8 +76,10 @@ def routes(tokens: Tokens, audit: Audit, authority: Authority, revocation: Revoc
 
     async def revoke(call: Call, _: Nothing) -> None:
         token = TokenId(call.ids["id"])
-        if call.principal.task is not None and call.principal.token != token:
-            raise NotFound  # a bearer for one task may end itself, and knows of no other
+        if call.principal.token != token:  # a bearer may end itself, whatever it is bound to
+            if call.principal.task is not None:
+                raise NotFound  # and one for one task knows of no other
+            require_whole(call.principal)
         await revocation.token(call.principal, token)
 
     return [
@@ -99,7 +101,7 @@ def routes(tokens: Tokens, audit: Audit, authority: Authority, revocation: Revoc
             Nothing,
             None,
             "Revoke a bearer, at once also on its open connections.",
-            errors=("not_found",),
+            errors=("forbidden", "not_found"),
         ),
     ]
 

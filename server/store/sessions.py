@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from crdt_docs.ids import AttachmentId, DeviceId, SessionId, TaskId, UserId, new_id
+from crdt_docs.ids import AttachmentId, DeviceId, SessionId, TaskId, TokenId, UserId, new_id
 from server.domain.access import Role
 from server.domain.continuity import Unfinished
 from server.domain.errors import Conflict, NotFound
@@ -17,7 +17,7 @@ from server.domain.session import Attachment, Session
 from server.store.database import Database, Row, Transaction
 from server.store.tasks import task_of
 
-_COLUMNS: Final = "id, user, device, framework, task, started_at, seen_at, ended_at"
+_COLUMNS: Final = "id, user, device, framework, task, started_at, seen_at, ended_at, token"
 
 _UNFINISHED: Final = """
 SELECT t.id, t.name, t.status, t.created_by, t.created_at, t.updated_at, t.named_by,
@@ -41,11 +41,14 @@ class Sessions:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def start(self, user: UserId, device: DeviceId | None, framework: str | None, at: float) -> Session:
-        """Begin a session. Raises NotFound if the device is not the user's or was revoked."""
-        session = Session(SessionId(new_id()), user, device, framework, None, at, at)
+    async def start(
+        self, user: UserId, device: DeviceId | None, framework: str | None, at: float, token: TokenId | None = None
+    ) -> Session:
+        """Begin a session, by that bearer if by one. Raises NotFound if the device is not the user's or was revoked."""
+        session = Session(SessionId(new_id()), user, device, framework, None, at, at, token=token)
         rows = await self._database.write(
-            "INSERT INTO sessions (id, user, device, framework, started_at, seen_at) SELECT ?1, ?2, ?3, ?4, ?5, ?5"
+            "INSERT INTO sessions (id, user, device, framework, started_at, seen_at, token)"
+            " SELECT ?1, ?2, ?3, ?4, ?5, ?5, ?6"
             " WHERE ?3 IS NULL OR EXISTS (SELECT 1 FROM devices WHERE id = ?3 AND user = ?2 AND revoked_at IS NULL)"
             " RETURNING id",
             session.id,
@@ -53,6 +56,7 @@ class Sessions:
             device,
             framework,
             at,
+            token,
         )
         if not rows:
             raise NotFound()
@@ -185,4 +189,5 @@ def _session(row: Row) -> Session:
         row[5],
         row[6],
         row[7],
+        TokenId(row[8]) if row[8] else None,
     )

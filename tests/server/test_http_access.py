@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from kit.app_under_test import AppUnderTest, app_under_test
-from kit.intruder import World, new_world
+from kit.intruder import World, fill, new_world
 
 from crdt_docs.ids import TaskId, new_id
 from server.domain.access import Role
@@ -53,6 +53,9 @@ ROLES: list[tuple[str, str, dict[str, Any] | None, Role]] = [
     ("POST", "/tasks/{id}/messages", {"text": "hello"}, Role.EDITOR),
     ("PATCH", "/tasks/{id}", {"status": "paused"}, Role.EDITOR),
     ("POST", "/tasks/{id}/members", {"user": "eve", "role": "viewer"}, Role.OWNER),
+    ("GET", "/tasks/{id}/policy", None, Role.VIEWER),
+    ("GET", "/tasks/{id}/shares", None, Role.OWNER),
+    ("PUT", "/tasks/{id}/policy", {"resume": "members", "device": "any", "confirm": "none"}, Role.OWNER),
     ("DELETE", "/tasks/{id}", None, Role.OWNER),
 ]
 
@@ -129,15 +132,24 @@ MASS: list[tuple[str, str, dict[str, Any]]] = [
     ("POST", "/tasks/{id}/tickets", {"life": 9000}),
     ("PATCH", "/devices/{device}", {"name": "x", "kind": "y"}),
     ("POST", "/links", {"user": "owner"}),
+    ("PATCH", "/tasks/{id}/members/{user}", {"role": "owner", "user": "eve"}),
+    ("PATCH", "/tasks/{id}/members/{user}", {}),
+    ("PATCH", "/tasks/{id}/members/{user}", {"until": "2020-01-01T00:00:00Z"}),
+    ("PUT", "/tasks/{id}/policy", {"resume": "owner"}),
+    ("PUT", "/tasks/{id}/policy", {"resume": "owner", "device": "any", "confirm": "none", "owner": "eve"}),
+    ("PUT", "/tasks/{id}/policy", {"resume": "everyone", "device": "any", "confirm": "none"}),
+    ("POST", "/tasks/{id}/shares", {"role": "owner"}),
+    ("POST", "/tasks/{id}/shares", {"uses": 10**9}),
+    ("POST", "/tasks/{id}/shares", {"secret": "A" * 43}),
+    ("POST", "/shares/redeem", {"id": "{share}", "secret": "A" * 43, "role": "owner"}),
 ]
 
 
-async def test_a_field_that_is_not_offered_is_refused_and_changes_nothing(world: World) -> None:
+async def test_attack_17_a_field_that_is_not_offered_is_refused_and_changes_nothing(world: World) -> None:
     before = await world.state()
     for method, path, body in MASS:
-        there = path.format(id=world.task, session=world.session, device=world.device)
-        answer = await world.ana.ask(method, there, body)
-        assert answer.status == 422 and answer.code == "invalid" and answer.json["errors"], (path, body)
+        answer = await world.ana.ask(method, path.format_map({**world.ids, "id": world.task}), fill(body, world.ids))
+        assert answer.status == 422 and answer.code == "invalid", (path, body)
         assert await world.state() == before, (path, body)
 
 
