@@ -6,7 +6,7 @@ which browsers send to nobody.
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 from starlette.requests import Request
@@ -18,6 +18,7 @@ from server.domain.errors import Invalid
 from server.domain.handoff import LONGEST_VISIT, VISIT, Handoff, HandoffId, spell
 from server.doors.handoffs import Handover, Known, Newcomer, Presented, Wanted
 from server.doors.links import Entered
+from server.doors.origin import Hosts
 from server.http.endpoint import Answer, Call, Endpoint, Input, Nothing, Row
 from server.http.entrance import draw_qr
 from server.http.reception import Reception
@@ -26,7 +27,6 @@ from server.store.devices import Devices
 from server.store.tasks import Tasks
 
 Secret = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-_PROXIED: Final = ("x-forwarded-for", "forwarded", "x-real-ip", "via")
 
 
 class HandoffNew(Input):
@@ -277,17 +277,18 @@ def routes(handover: Handover, reception: Reception, tasks: Tasks, devices: Devi
 
 
 def address_of(request: Request) -> str | None:
-    """Where somebody is; None behind a proxy, whose address says nothing of theirs."""
-    if request.client is None or any(name in request.headers for name in _PROXIED):
-        return None
-    return request.client.host
+    """Where somebody is; None where it is a proxy on this machine that nobody has named, whose address says nothing."""
+    peer = _peer(request)
+    is_proxied = _is_loopback(peer) and not Hosts().know(request.headers.get("host", ""))
+    return None if is_proxied else peer
 
 
 def _peer(request: Request) -> str:
-    """By whom wrong codes are counted: the connection's peer and whom it speaks for, which a proxy adds last."""
-    peer = request.client.host if request.client is not None else ""
-    said = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()[:64]
-    return f"{peer} {said}"
+    return request.client.host if request.client is not None else ""
+
+
+def _is_loopback(address: str) -> bool:
+    return address == "::1" or address.startswith("127.")
 
 
 def _presented(given: CodePresented) -> Presented:
