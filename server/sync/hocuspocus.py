@@ -21,6 +21,7 @@ from crdt_docs.ids import DocName, parse_doc_name
 from crdt_docs.messages.hocuspocus import FromClient, decode
 from crdt_docs.messages.vocabulary import Close, Denied, Pong, Token
 from server.domain.errors import CLOSE, CLOSE_AUTH_TIMEOUT, CLOSE_TOO_FAST, ClewError, NotFound, Unauthenticated
+from server.doors.origin import family_of
 from server.rooms.connection import Connection
 from server.sync.entry import Entry, end
 from server.sync.frames import frames
@@ -71,7 +72,7 @@ class HocuspocusEndpoint:
         await socket.accept()
         transport = SocketTransport(socket, self.entry.backlog)
         transport.strange(WAITING_BYTES)
-        lanes = Lanes(self.entry, transport)
+        lanes = Lanes(self.entry, transport, family_of(socket))
         transport.reader = lanes
         async with asyncio.TaskGroup() as tasks:
             pump = tasks.create_task(transport.pump())
@@ -88,9 +89,10 @@ class HocuspocusEndpoint:
 class Lanes:
     """The documents of one socket."""
 
-    def __init__(self, entry: Entry, transport: SocketTransport) -> None:
+    def __init__(self, entry: Entry, transport: SocketTransport, family: int | None) -> None:
         self._entry = entry
         self._transport = transport
+        self._family = family
         self._stages: dict[str, Waiting | Joined | Shut] = {}
         self._kept_bytes = 0
         self._kept_frames = 0
@@ -194,7 +196,7 @@ class Lanes:
         name = parse_doc_name(address.partition("\0")[0])
         if name is None:
             raise NotFound
-        principal = await self._entry.doors.of_secret(token, name.task)
+        principal = await self._entry.doors.of_secret(token, name.task, self._family)
         connection = await self._entry.enter(name, principal, lane)
         ticket = token.startswith("ticket.")
         if ticket:
@@ -218,7 +220,7 @@ class Lanes:
             return
         held = connection.principal
         try:
-            fresh = await self._entry.doors.of_secret(token, stage.name.task)
+            fresh = await self._entry.doors.of_secret(token, stage.name.task, self._family)
             if (fresh.key, fresh.device) != (held.key, held.device):
                 raise Unauthenticated
         except ClewError as error:
