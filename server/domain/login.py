@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from crdt_docs.ids import DeviceId, TaskId, UserId
 from server.domain.access import LoginId as LoginId
-from server.domain.access import Role
+from server.domain.access import ProvenBy, Role
 from server.domain.proof import Thumbprint
 
 
@@ -14,7 +14,7 @@ from server.domain.proof import Thumbprint
 class Login:
     """A browser that is signed in: what its cookie stands for until ``expires_at`` (Unix seconds).
 
-    ``proven_at`` is when the person last showed that it is them, by a passkey or a number match. A *visiting* browser
+    ``proven_at`` is when the person last showed that it is them, ``proven_by`` a passkey or a number match. A *visiting* browser
     came by a handoff and has ``task`` alone, as ``role`` at most; others have neither. ``key`` is its device's, and
     ``bound`` says that the browser has bound it to the machine: the cookie must come with what proves that.
     """
@@ -29,6 +29,7 @@ class Login:
     role: Role | None = None
     key: Thumbprint | None = None
     bound: bool = False
+    proven_by: ProvenBy | None = None
 
 
 @dataclass(frozen=True, slots=True)

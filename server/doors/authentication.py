@@ -158,6 +158,7 @@ class Authentication:
             cap=held.role or Role.OWNER,
             expires_at=min(ends, held.expires_at),
             proven_at=held.proven_at,
+            proven_by=held.proven_by,
             login=held.id,
             visiting=held.task is not None,
         )
@@ -203,6 +204,7 @@ def _of_login(login: Login, user: User, since: float) -> Principal:
         expires_at=login.expires_at,
         authenticated_at=since,
         proven_at=login.proven_at,
+        proven_by=login.proven_by,
         login=login.id,
         visiting=login.task is not None,
     )

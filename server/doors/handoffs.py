@@ -279,7 +279,7 @@ class Handover:
             raise NotFound(_GONE)
         visit = Visit(collected.task, collected.role, collected.ttl)
         arrival = replace(newcomer.arrival, visit=visit)
-        entered = await self._threshold.enter(user, arrival, now, "handoff.entered", proven=True)
+        entered = await self._threshold.enter(user, arrival, now, "handoff.entered", proven="number-match")
         await self._handoffs.note_made(id, entered.device.id)
         await self._note(replace(collected, made=entered.device.id), "handoff.collected", None)
         return entered
@@ -320,7 +320,14 @@ class Handover:
         """Whether the task would open to the device that is to come in. Raises NotFound, or Denied by its policy."""
         level = Level.NONE if newcomer.key is None else Level.SOFTWARE
         visitor = Principal(
-            handoff.user, "", task=handoff.task, cap=handoff.role, level=level, proven_at=now, visiting=True
+            handoff.user,
+            "",
+            task=handoff.task,
+            cap=handoff.role,
+            level=level,
+            proven_at=now,
+            proven_by="number-match",
+            visiting=True,
         )
         await self._authority.role(visitor, handoff.task)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from crdt_docs.ids import UserId
+from server.domain.access import ProvenBy
 from server.domain.audit import Deed
 from server.domain.clock import Clock, iso
 from server.domain.credential import LINK_LIFE, Secret
@@ -69,13 +70,15 @@ class Threshold:
     keys: DeviceKeys
     notices: Notices | None = None
 
-    async def enter(self, user: User, arrival: Arrival, now: float, event: str, *, proven: bool = False) -> Entered:
+    async def enter(
+        self, user: User, arrival: Arrival, now: float, event: str, *, proven: ProvenBy | None = None
+    ) -> Entered:
         """Sign the browser in as the user, who has shown that they may; ``event`` is how, for the audit.
 
         A browser that has the key of a device of theirs is that device. One without a key that is signed in as the same
         user keeps its device and gets a new login; the caller ends the old one. Raises Conflict for a key that is
         somebody else's: people who share a browser have a key each.
-        ``proven`` says that the person has just shown that it is them, and not only somebody with their link.
+        ``proven`` is how the person has just shown that it is them, and not only somebody with their link.
         """
         device = await self._known(user, arrival)
         if device is None or device.revoked_at is not None:

@@ -135,7 +135,7 @@ class PasskeyDoor:
         user = await self._over.users.get(passkey.user)
         if user is None:
             raise Refused
-        return await self._over.enter(user, arrival, self._clock.now(), "passkey.entered", proven=True)
+        return await self._over.enter(user, arrival, self._clock.now(), "passkey.entered", proven="passkey")
 
     async def begin_proof(self, login: Login, place: Place) -> Options:
         """What the browser is to sign so that the person shows that it is them. Raises Invalid if they have none."""

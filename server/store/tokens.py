@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from crdt_docs.ids import AgentId, DeviceId, TaskId, TokenId, UserId, new_id
-from server.domain.access import Role
+from server.domain.access import ProvenBy, Role
 from server.domain.credential import COOKIE_LIFE, LINK_LIFE, Secret, Token, TokenKind, hash_secret, new_secret
 from server.domain.errors import NotFound
 from server.domain.login import Link, Login, LoginId, Visit
@@ -21,7 +21,7 @@ _TOKEN: Final = (
     " EXISTS (SELECT 1 FROM agents a WHERE a.id = tokens.agent AND a.user IS NULL)"
 )
 _GIVEN: Final = "SELECT given FROM turns WHERE host = ? AND given IS NOT NULL"
-_LOGIN: Final = "id, user, device, created_at, expires_at, proven_at, task, role"
+_LOGIN: Final = "id, user, device, created_at, expires_at, proven_at, task, role, proven_by"
 _DEVICE: Final = (
     "(SELECT thumbprint FROM device_keys k WHERE k.device = logins.device),"
     " EXISTS (SELECT 1 FROM bound_sessions b WHERE b.login = logins.id)"
@@ -138,10 +138,10 @@ class Logins:
         at: float,
         life: float = COOKIE_LIFE,
         *,
-        proven: bool = False,
+        proven: ProvenBy | None = None,
         visit: Visit | None = None,
     ) -> tuple[Login, Secret]:
-        """Sign the user's device in for ``life`` seconds; ``proven`` says that the person has just shown who they are.
+        """Sign the user's device in for ``life`` seconds; ``proven`` is how the person has just shown who they are.
 
         Raises NotFound if the device is not theirs or revoked.
         """
@@ -149,11 +149,12 @@ class Logins:
         life = visit.life if visit is not None else life
         proven_at = at if proven else None
         login, secret = Login(LoginId(new_id()), user, device, at, at + life, proven_at, task, role), new_secret()
+        login = replace(login, proven_by=proven)
         async with self._database.transaction() as tx:
             await tx.all("DELETE FROM logins WHERE expires_at <= ?", at)
             rows = await tx.all(
-                "INSERT INTO logins (id, hash, user, device, created_at, expires_at, proven_at, task, role)"
-                " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9"
+                "INSERT INTO logins (id, hash, user, device, created_at, expires_at, proven_at, task, role, proven_by)"
+                " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10"
                 " WHERE EXISTS (SELECT 1 FROM devices WHERE id = ?4 AND user = ?3 AND revoked_at IS NULL) RETURNING id",
                 login.id,
                 hash_secret(secret),
@@ -164,6 +165,7 @@ class Logins:
                 login.proven_at,
                 task,
                 role,
+                proven,
             )
         if not rows:
             raise NotFound()
@@ -177,7 +179,7 @@ class Logins:
             hash_secret(secret),
             now,
         )
-        return replace(_login(row), key=row[8], bound=bool(row[9])) if row else None
+        return replace(_login(row), key=row[9], bound=bool(row[10])) if row else None
 
     async def of_user(self, user: UserId) -> list[Login]:
         """The user's logins, the latest first."""
@@ -213,9 +215,10 @@ class Logins:
         return _login(rows[0]) if rows else None
 
     async def prove(self, user: UserId, login: LoginId, at: float) -> bool:
-        """Note that the person has just shown that it is them; False if there is no such login of theirs any more."""
+        """Note that the person has just shown that it is them, by a passkey; False if there is no such login of theirs any more."""
         rows = await self._database.write(
-            "UPDATE logins SET proven_at = max(coalesce(proven_at, 0), ?) WHERE id = ? AND user = ? RETURNING id",
+            "UPDATE logins SET proven_at = max(coalesce(proven_at, 0), ?), proven_by = 'passkey'"
+            " WHERE id = ? AND user = ? RETURNING id",
             at,
             login,
             user,
@@ -303,4 +306,5 @@ def _token(row: Row) -> Token:
 
 def _login(row: Row) -> Login:
     task, role = (TaskId(row[6]), Role(row[7])) if row[6] else (None, None)
-    return Login(LoginId(row[0]), UserId(row[1]), DeviceId(row[2]), row[3], row[4], row[5], task, role)
+    login = Login(LoginId(row[0]), UserId(row[1]), DeviceId(row[2]), row[3], row[4], row[5], task, role)
+    return replace(login, proven_by=row[8])
