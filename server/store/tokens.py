@@ -215,7 +215,7 @@ class Logins:
         return _login(rows[0]) if rows else None
 
     async def prove(self, user: UserId, login: LoginId, at: float) -> bool:
-        """Note that the person has just shown that it is them, by a passkey; False if there is no such login of theirs any more."""
+        """Note that the person has just shown that it is them, by a passkey; False if that login is gone."""
         rows = await self._database.write(
             "UPDATE logins SET proven_at = max(coalesce(proven_at, 0), ?), proven_by = 'passkey'"
             " WHERE id = ? AND user = ? RETURNING id",
