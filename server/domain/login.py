@@ -15,8 +15,9 @@ class Login:
     """A browser that is signed in: what its cookie stands for until ``expires_at`` (Unix seconds).
 
     ``proven_at`` is when the person last showed that it is them, ``proven_by`` a passkey or a number match. A
-    *visiting* browser came by a handoff or a share link and has ``task`` alone, as ``role`` at most; others have neither. ``key`` is its device's, and
-    ``bound`` says that the browser has bound it to the machine: the cookie must come with what proves that.
+    *visiting* browser came by a handoff or a share link and has ``task`` alone, as ``role`` at most; others have
+    neither. ``key`` is its device's, and ``bound`` says that the browser has bound it to the machine: the cookie must
+    come with what proves that.
     """
 
     id: LoginId
