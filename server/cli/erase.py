@@ -25,9 +25,7 @@ def add(commands: Commands) -> None:
     parser = command(commands, "erase", "erase a person; or say where that would be, or prove that it was done")
     parser.add_argument("--user", metavar="U", help="whom: a name")
     parser.add_argument("--dry-run", action="store_true", help="print every place that it will touch, and touch none")
-    parser.add_argument(
-        "--texts", action="store_true", help="delete what they wrote in others' tasks, too"
-    )
+    parser.add_argument("--texts", action="store_true", help="delete what they wrote in others' tasks, too")
     parser.add_argument(
         "--refuse-owned",
         action="store_true",

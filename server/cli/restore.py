@@ -40,7 +40,13 @@ def run(asked: argparse.Namespace) -> int:
     counts, erased = manifest.counts, anyio.run(_replay, settings(asked).config, manifest.keys)
     if asked.json:
         print_json(
-            {"data": str(data), "made_at": manifest.made_at, "counts": dict(counts), "logins": asked.keep_logins, "erased": erased}
+            {
+                "data": str(data),
+                "made_at": manifest.made_at,
+                "counts": dict(counts),
+                "logins": asked.keep_logins,
+                "erased": erased,
+            }
         )
         return 0
     print(f"{data} is as of {manifest.made_at}: {counts['tasks']} tasks, {counts['documents']} documents.")

@@ -119,9 +119,7 @@ def _aside(to: Path) -> Iterator[Path]:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def _fill(
-    aside: Path, moment: Moment, folder: Path, now: float, stopped: Callable[[], bool], keys: str
-) -> Manifest:
+def _fill(aside: Path, moment: Moment, folder: Path, now: float, stopped: Callable[[], bool], keys: str) -> Manifest:
     sources = {LOG: moment.log, DATABASE: moment.nouns}
     counts, schemas = {}, {}
     for name, source in sources.items():
