@@ -14,6 +14,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
@@ -25,7 +26,8 @@ from server.cli.flags import Commands, command, settings, with_folder, with_json
 from server.cli.table import print_table
 from server.config import SETTINGS, Config, Loaded, Setting, is_local
 from server.control import wire
-from server.domain.errors import ClewError
+from server.domain.clock import SystemClock
+from server.domain.errors import ClewError, Invalid
 from server.store.folder import is_held
 
 PROBES: Final = 20
@@ -124,13 +126,39 @@ def measure_fsync(folder: Path) -> float:
 
 def _look_at_network(config: Config) -> Iterator[Finding]:
     if config.tls_cert is not None and config.tls_key is not None:
-        missing = [path for path in (config.tls_cert, config.tls_key) if not os.access(path, os.R_OK)]
-        said = f"{missing[0]} cannot be read" if missing else "its own certificate"
-        yield Finding("WRONG" if missing else "ok", "TLS", said)
+        from server.cli import certificate  # cryptography, which other commands do without
+
+        names = [name.rpartition(":")[0] or name for name in config.allow_hosts]
+        now = datetime.fromtimestamp(SystemClock().now(), UTC)
+        for mark, said in certificate.examine(config.tls_cert, config.tls_key, names, now):
+            yield Finding(mark, "TLS", said)
     elif is_local(config.host):
         yield Finding("ok", "TLS", "none, and only this machine can reach it")
+    elif config.trusted_proxies:
+        yield Finding("ok", "TLS", f"none of its own; only {', '.join(config.trusted_proxies)} may connect")
     else:
         yield Finding("WRONG", "TLS", f"none, and {config.host} can be reached by others: they can read along")
+    if config.user_header is not None:
+        by = ", ".join(config.trusted_proxies)
+        yield Finding("note", "sign-in", f"whoever connects from {by} may say in {config.user_header} who asks")
+    yield from _look_at_provider(config)
+
+
+def _look_at_provider(config: Config) -> Iterator[Finding]:
+    if config.oidc_issuer is None:
+        return
+    from server.doors.provider import check_issuer  # as above
+    from server.doors.ways import read_secret
+
+    try:
+        check_issuer(config.oidc_issuer)
+        secret = read_secret(config.oidc_client_secret, config.oidc_secret_file)
+    except Invalid as error:
+        yield Finding("WRONG", "OpenID", error.why)
+        return
+    who = "all of its people" if config.oidc_admit == "all" else "those who are invited"
+    said = f"{config.oidc_issuer}, for {who}" + ("" if secret else ", as a client without a secret")
+    yield Finding("ok", "OpenID", said)
 
 
 def _look_at_sqlite() -> Finding:

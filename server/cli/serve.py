@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from server.cli.flags import Commands, command, settings, with_folder
 from server.config import Config, is_local
+from server.domain.errors import Invalid
 from server.doors.links import link_url
 
 if TYPE_CHECKING:
@@ -40,6 +41,18 @@ def add(commands: Commands) -> None:
     parser.add_argument("--tls-cert", metavar="F", help="the certificate chain, for HTTPS without a proxy")
     parser.add_argument("--tls-key", metavar="F", help="the certificate's key")
     parser.add_argument(
+        "--insecure-lan", action="store_const", const=True, help="listen for others without TLS: they can read along"
+    )
+    parser.add_argument(
+        "--trusted-proxy", dest="trusted_proxies", action="append", metavar="CIDR", help="a proxy whose word is taken"
+    )
+    parser.add_argument("--user-header", metavar="H", help="the header in which it names who asks")
+    parser.add_argument("--oidc-issuer", metavar="URL", help="an organisation's OpenID provider to sign in by")
+    parser.add_argument("--oidc-client-id", metavar="ID", help="what this server is called there")
+    parser.add_argument("--oidc-secret-file", metavar="F", help="a file with its secret there")
+    parser.add_argument("--oidc-admit", choices=("invited", "all"), help="who of its people may become users")
+    parser.add_argument("--oidc-name", metavar="NAME", help="what people know the organisation by")
+    parser.add_argument(
         "--no-agent", dest="agent", action="store_const", const=False, help="without the built-in agent"
     )
     parser.add_argument("--no-browser", dest="browser", action="store_const", const=False, help="print the link only")
@@ -49,15 +62,23 @@ def add(commands: Commands) -> None:
 def run(asked: argparse.Namespace) -> int:
     """Serve until SIGINT or SIGTERM."""
     config = settings(asked).config
-    if not is_local(config.host) and config.tls_cert is None:
-        print(
-            f"clew: {config.host} is reachable by others and has no TLS: they can read along. Give --tls-cert and"
-            " --tls-key, or put a proxy that speaks HTTPS in front and listen on 127.0.0.1.",
-            file=sys.stderr,
-        )
+    require_private(config)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_serve(config, _Signals()))
     return 0
+
+
+def require_private(config: Config) -> None:
+    """Refuse to serve others in the clear, unless the operator says that they want that. Raises Invalid."""
+    if is_local(config.host) or config.tls_cert is not None or config.trusted_proxies:
+        return
+    if not config.insecure_lan:
+        raise Invalid(
+            f"{config.host} can be reached by others and has no TLS: they could read along and take what you sign in"
+            " with. Give --tls-cert and --tls-key, or put a proxy that speaks HTTPS in front and either listen on"
+            " 127.0.0.1 or name it by --trusted-proxy. --insecure-lan serves in the clear all the same."
+        )
+    print(f"clew: {config.host} is served without TLS: whoever is on that network can read along.", file=sys.stderr)
 
 
 class _Signals:

@@ -17,7 +17,11 @@ def add(commands: Commands) -> None:
     adding.set_defaults(run=run_add)
     listing = command(actions, "list", "list the users")
     listing.set_defaults(run=run_list)
-    for parser in (adding, listing):
+    planning = command(actions, "plan", "put a user on a plan; what plans there are is yours to say")
+    planning.add_argument("name", metavar="NAME")
+    planning.add_argument("plan", metavar="PLAN")
+    planning.set_defaults(run=run_plan)
+    for parser in (adding, listing, planning):
         with_folder(parser)
         with_json(parser)
 
@@ -29,6 +33,16 @@ def run_add(asked: argparse.Namespace) -> int:
         print_json(said)
     else:
         print(f"Added {said['name']} ({said['id']}).")
+    return 0
+
+
+def run_plan(asked: argparse.Namespace) -> int:
+    """Put a user on a plan."""
+    said = answer(asked, "user.plan", {"user": asked.name, "plan": asked.plan})
+    if asked.json:
+        print_json(said)
+    else:
+        print(f"{said['name']} is on the plan {said['plan']}.")
     return 0
 
 

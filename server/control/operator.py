@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, cast, get_args
 
@@ -113,6 +113,7 @@ class Operator:
             "token.revoke": self._revoke_token,
             "user.add": self._add_user,
             "user.list": self._list_users,
+            "user.plan": self._plan_user,
             "tasks.list": self._list_tasks,
             "tasks.show": self._show_task,
             "tasks.export": self._export_task,
@@ -188,6 +189,14 @@ class Operator:
         user = await self._nouns.users.add(_text(arguments, "name"), self._clock.now())
         await self._note("user.added", user.created_at, user.id)
         return _shown_user(user)
+
+    async def _plan_user(self, arguments: Arguments) -> Any:
+        user, plan = await self._user(arguments), _text(arguments, "plan")
+        if len(plan) > 40:
+            raise Invalid("A plan's name has up to 40 characters.")
+        await self._nouns.accounts.put(replace(await self._nouns.accounts.get(user.id), plan=plan))
+        await self._note("user.planned", self._clock.now(), user.id)
+        return {**_shown_user(user), "plan": plan}
 
     async def _list_users(self, _: Arguments) -> Any:
         return {"users": [_shown_user(user) for user in await self._nouns.users.all()]}
