@@ -90,7 +90,9 @@ def table(nouns: Nouns, doors: Doors, parts: Parts, clock: Clock, version: str) 
     reception = Reception(doors.authentication, doors.cookies, revocation, nouns.logins, doors.proofs, doors.bound)
     sharing = Sharing(nouns.shares, nouns.policies, ways.threshold, authority, clock)
     rows = [
-        *sessions.routes(nouns.sessions, nouns.devices, nouns.places, reader, looking, authority, revocation, clock),
+        *sessions.routes(
+            nouns.sessions, nouns.devices, nouns.places, nouns.accounts, reader, looking, authority, revocation, clock
+        ),
         *tasks.routes(nouns.tasks, authority, documents, reader, looking, revocation, clock),
         *turns.routes(desk, nouns.tasks, documents, nouns.audit, authority, clock),
         *members.routes(nouns.tasks, nouns.users, nouns.audit, authority, revocation, clock),
@@ -99,7 +101,7 @@ def table(nouns: Nouns, doors: Doors, parts: Parts, clock: Clock, version: str) 
         *messages.routes(documents, nouns.sessions, looking, authority, clock),
         *working_set.routes(reader, authority),
         *authors.routes(parts.authors, nouns.names, authority),
-        *resume.routes(nouns.tasks, nouns.places, parts.resumptions, authority),
+        *resume.routes(nouns.tasks, nouns.places, nouns.accounts, parts.resumptions, authority),
         *export.routes(nouns.tasks, reader, authority),
         *tickets.routes(nouns.tickets, nouns.sessions, documents, authority, clock),
         *tokens.routes(nouns.tokens, nouns.audit, authority, revocation, clock),

@@ -8,11 +8,12 @@ from typing import Any
 from crdt_docs.ids import TaskId
 from server.domain.clock import iso
 from server.domain.errors import NotFound
-from server.domain.language import Language, preferred
+from server.domain.language import Language
 from server.doors.authority import Authority
 from server.http.endpoint import Answer, Call, Endpoint, Input, Row
 from server.http.resumptions import Resumptions
 from server.http.shapes import Item, TaskAnswer, task_answer
+from server.store.accounts import Accounts
 from server.store.places import Places
 from server.store.tasks import Tasks
 
@@ -69,7 +70,9 @@ class ResumptionAnswer(Answer):
     place: PlaceAnswer | None
 
 
-def routes(tasks: Tasks, places: Places, resumptions: Resumptions, authority: Authority) -> list[Row]:
+def routes(
+    tasks: Tasks, places: Places, accounts: Accounts, resumptions: Resumptions, authority: Authority
+) -> list[Row]:
     """The endpoint of the resumption."""
 
     async def show(call: Call, asked: ResumptionAsked) -> ResumptionAnswer:
@@ -78,7 +81,8 @@ def routes(tasks: Tasks, places: Places, resumptions: Resumptions, authority: Au
         known = await tasks.get(call.principal.user, task)
         if known is None:
             raise NotFound
-        language = asked.lang or preferred(call.request.headers.get("accept-language"))
+        account = await accounts.get(call.principal.user)
+        language = account.speaks(asked.lang, call.request.headers.get("accept-language"))
         told = await resumptions.of(task, known[0].name, language, call.principal)
         facts, place = told.resumption.facts, await places.get(call.principal.user, task)
         return ResumptionAnswer(

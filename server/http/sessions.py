@@ -15,7 +15,7 @@ from server.domain.candidates import Candidate, Prior, rank
 from server.domain.clock import Clock, iso
 from server.domain.continuity import Unfinished
 from server.domain.errors import Forbidden, Invalid, NotFound
-from server.domain.language import Language, preferred
+from server.domain.language import Language
 from server.domain.likeness import profile
 from server.domain.reasons import Work
 from server.domain.session import Session
@@ -26,6 +26,7 @@ from server.http.reader import Reader
 from server.http.shapes import Name, Page, Uuid
 from server.http.words import Wanted
 from server.rooms.looking import Looking
+from server.store.accounts import Accounts
 from server.store.devices import Devices
 from server.store.places import Places
 from server.store.sessions import Sessions
@@ -123,6 +124,7 @@ def routes(
     sessions: Sessions,
     devices: Devices,
     places: Places,
+    accounts: Accounts,
     reader: Reader,
     looking: Looking,
     authority: Authority,
@@ -139,7 +141,8 @@ def routes(
         mine = [one for one in unfinished if await authority.may(who, one.task.id)]
         message = new.first_message or ""
         priors = await _priors(reader, mine, device, read=bool(message.strip()))
-        language = preferred(new.lang or call.request.headers.get("accept-language"))
+        account = await accounts.get(who.user)
+        language = account.speaks(new.lang, call.request.headers.get("accept-language"))
         ranking = await anyio.to_thread.run_sync(rank, priors, now, message, language)
         candidates = [_candidate(candidate) for candidate in ranking.candidates]
         return SessionBegun(id=session.id, candidates=candidates, suggestion=ranking.suggestion)
