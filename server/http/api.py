@@ -27,6 +27,7 @@ from server.http import (
     export,
     handoffs,
     invitations,
+    me,
     members,
     messages,
     oidc,
@@ -53,6 +54,7 @@ from server.http.turns import Desk
 from server.rooms.authors import Authors
 from server.rooms.looking import Looking
 from server.store.nouns import Nouns
+from server.store.portability import Portability
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,15 @@ def table(nouns: Nouns, doors: Doors, parts: Parts, clock: Clock, version: str) 
         *invitations.routes(nouns.invitations, ways.threshold, reception, clock),
         *device_grant.routes(ways.grants, clock),
         *account.routes(nouns.accounts, nouns.users, nouns.identities, nouns.audit, clock),
+        *me.routes(
+            Portability(nouns.database),
+            nouns.passkeys,
+            parts.erasure,
+            (reader, parts.authors),
+            doors.cookies,
+            nouns.audit,
+            clock,
+        ),
         *handoffs.routes(doors.handover, reception, nouns.tasks, nouns.devices, clock),
     ]
     return [*rows, *openapi.routes(rows, version)]
