@@ -20,6 +20,7 @@ from server.doors.sharing import Sharing
 from server.doors.ways import Ways
 from server.http import (
     account,
+    agents,
     authors,
     device_grant,
     devices,
@@ -97,6 +98,7 @@ def table(nouns: Nouns, doors: Doors, parts: Parts, clock: Clock, version: str) 
         ),
         *tasks.routes(nouns.tasks, authority, documents, reader, looking, revocation, clock),
         *turns.routes(desk, nouns.tasks, documents, nouns.audit, authority, clock),
+        *agents.routes(desk, nouns.audit, authority, clock),
         *members.routes(nouns.tasks, nouns.users, nouns.audit, authority, revocation, clock),
         *policy.routes(nouns.policies, authority, revocation, clock),
         *shares.routes(nouns.shares, sharing, reception, authority, revocation, clock),

@@ -44,7 +44,7 @@ class ExportMade(Answer):
 
 
 class ErasureWanted(Input):
-    """``confirm`` is your name, as it is shown. ``texts``: also what you wrote in others' tasks. ``dry_run``: only tell."""
+    """``confirm`` is your name as shown; ``texts``: also what you wrote in others' tasks; ``dry_run``: only tell."""
 
     confirm: str = Field(max_length=200)
     texts: bool = False

@@ -105,6 +105,18 @@ class Desk(Protocol):
         """Stop it; nothing more of it is admitted once this returns."""
         ...
 
+    async def agents_allowed(self, task: TaskId) -> bool:
+        """Whether agents have a way into the task."""
+        ...
+
+    async def stop_agents(self, task: TaskId) -> int:
+        """Turn agents off in the task."""
+        ...
+
+    async def allow_agents(self, task: TaskId) -> None:
+        """Turn them on again."""
+        ...
+
 
 class Named(Answer):
     """Somebody, by id and name."""

@@ -13,8 +13,9 @@ from crdt_docs.ids import ClientId, new_client_id
 from crdt_docs.updates.compose import Composer, last_entries
 from crdt_docs.updates.parse import Id, parse
 from server.domain.access import Principal
-from server.domain.errors import Invalid
+from server.domain.errors import Invalid, TooMany
 from server.domain.log import Actor, Claim
+from server.rooms.quota import WHY, Quota
 from server.rooms.room import Room
 from server.rooms.verdict import Admit, Refuse
 
@@ -25,7 +26,9 @@ Build = Callable[[Composer], None]
 Entries = Mapping[tuple[str | Id, str], Id]
 
 
-def compose(room: Room, principal: Principal, last: Entries, build: Build, via: str) -> None:
+def compose(
+    room: Room, principal: Principal, last: Entries, build: Build, via: str, quota: Quota | None = None
+) -> None:
     """Build an update and submit it, in one step: so the clock that it was built with is still right."""
     client, fresh = _client_id(room, principal)
     composer = Composer(client, room.gate.state_vector.get(client, 0), lambda parent, key: last.get((parent, key)))
@@ -36,6 +39,8 @@ def compose(room: Room, principal: Principal, last: Entries, build: Build, via: 
         raise Invalid(f"the document does not take this: {why}")
     if not verdict.update:
         return
+    if quota is not None and not quota.spend(len(verdict.update)):
+        raise TooMany(WHY)
     if fresh:
         verdict.delta.claims = (Claim(client, principal.key, False, composed=True),)
     who = principal

@@ -23,10 +23,11 @@ from crdt_docs.updates.splice import Spliced
 from crdt_docs.updates.vectors import DeleteSet, StateVector, decode_state_vector, encode_state_vector
 from server.domain.access import Principal, PrincipalKey, Role, may_write
 from server.domain.clock import Clock
-from server.domain.errors import CLOSE, CLOSE_GAP, ClewError
+from server.domain.errors import CLOSE, CLOSE_GAP, CLOSE_TOO_FAST, ClewError
 from server.domain.log import Actor
 from server.rooms.gate import Gate
 from server.rooms.limits import Limits
+from server.rooms.quota import WHY, Quota
 from server.rooms.verdict import Admit, Kind, Lacking, Refuse, Verdict
 
 EMPTY_AWARENESS = b"\x01\x01\x00"
@@ -100,8 +101,11 @@ class Place(Protocol):
 class Connection:
     """A peer in a room. ``receive`` what it says; ``pause`` and ``resume`` as it reads; ``leave`` when it is gone."""
 
-    def __init__(self, room: Place, principal: Principal, role: Role, transport: Transport) -> None:
+    def __init__(
+        self, room: Place, principal: Principal, role: Role, transport: Transport, quota: Quota | None = None
+    ) -> None:
         self.room = room
+        self.quota = quota
         self.principal = principal
         self.role = role
         self.transport = transport
@@ -254,7 +258,9 @@ class Connection:
         if isinstance(verdict, Refuse):
             self.end(verdict.code, verdict.why)
         elif isinstance(verdict, Admit):
-            if verdict.update:
+            if verdict.update and self.quota is not None and not self.quota.spend(len(verdict.update)):
+                self.end(CLOSE_TOO_FAST, WHY)
+            elif verdict.update:
                 self.room.submit(verdict, self.actor("socket" if kind == "update" else "sync"))
             elif kind == "update":
                 self.room.when_released(lambda: self.send(frame))  # known already: a receipt, but no news

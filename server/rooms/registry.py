@@ -24,6 +24,7 @@ from server.rooms.connection import EMPTY_AWARENESS, Connection, Transport
 from server.rooms.hearing import Heard, KeySet
 from server.rooms.limits import Limits
 from server.rooms.loading import build
+from server.rooms.quota import Quotas
 from server.rooms.revocations import Matches, Revocations
 from server.rooms.room import Around, Room
 from server.rooms.verdict import Shape
@@ -73,6 +74,7 @@ class Rooms:
         self._tasks = asyncio.TaskGroup()
         self._sweeper: asyncio.Task[None] | None = None
         self._compactions = asyncio.Semaphore(1)
+        self._quotas = Quotas(clock)
         self._revoked = Revocations()
         self._demoted = Revocations()
         self._closing = False
@@ -116,7 +118,7 @@ class Rooms:
             self._revoked.check(principal, name)
             if room.dead:
                 raise Unavailable()
-            connection = Connection(room, principal, role, transport)
+            connection = Connection(room, principal, role, transport, self._quotas.of(principal))
             room.join(connection)
             return connection
 
@@ -163,7 +165,7 @@ class Rooms:
                     if room.dead:
                         raise Unavailable()
                     if before.holds(room):
-                        composing.compose(room, principal, before.entries, build, via)
+                        composing.compose(room, principal, before.entries, build, via, self._quotas.of(principal))
                         break
             else:
                 raise Unavailable("others keep changing this; please try again")

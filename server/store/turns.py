@@ -36,9 +36,10 @@ class Turns:
         """
         filed: list[Turn] = []
         async with self._database.transaction() as tx:
-            if not await tx.all(
-                "UPDATE tasks SET heard = max(coalesce(heard, 0), ?) WHERE id = ? RETURNING 1", seq, task
-            ):
+            found = await tx.one(
+                "UPDATE tasks SET heard = max(coalesce(heard, 0), ?) WHERE id = ? RETURNING agents", seq, task
+            )
+            if found is None or found[0] != "allowed":
                 return []
             for user, messages in _by_user(said).items():
                 if news := await _news(tx, task, user, messages):
@@ -111,6 +112,8 @@ class Turns:
         """
         async with self._database.transaction() as tx:
             found = await _mine(tx, turn, host)
+            if await tx.one("SELECT 1 FROM tasks WHERE id = ? AND agents = 'stopped'", found.task):
+                raise Conflict("Agents are stopped in this task.")
             running = await tx.one("SELECT id FROM turns WHERE task = ? AND status = 'running'", found.task)
             if running is not None and not (again and running[0] == found.id):
                 raise Conflict("A turn of this task is running.")
@@ -182,6 +185,27 @@ class Turns:
             elif after != before:
                 await update(tx, after)
         return before, after
+
+    async def agents_allowed(self, task: TaskId) -> bool:
+        """Whether agents have a way into the task."""
+        return await self._database.one("SELECT 1 FROM tasks WHERE id = ? AND agents = 'allowed'", task) is not None
+
+    async def allow_agents(self, task: TaskId) -> None:
+        """Let agents in again: what is said from now on makes turns."""
+        await self._database.write("UPDATE tasks SET agents = 'allowed' WHERE id = ?", task)
+
+    async def stop_agents(self, task: TaskId, now: float) -> tuple[list[tuple[Turn, Turn]], list[tuple[UserId, TokenId]]]:
+        """Turn agents off in the task: the turns that this stopped, before and after, and whose grants have ended."""
+        await self._database.write("UPDATE tasks SET agents = 'stopped' WHERE id = ?", task)
+        which = "task = ? AND status IN ('queued', 'running')"
+        changed = await self._change(which, (task,), now, lambda turn: states.stop(turn, now))
+        ended = await self._database.write(
+            "UPDATE tokens SET revoked_at = coalesce(revoked_at, ?1) WHERE kind = 'grant' AND task = ?2"
+            " AND expires_at > ?1 RETURNING user, id",
+            now,
+            task,
+        )
+        return changed, [(UserId(row[0]), TokenId(row[1])) for row in ended]
 
     async def age(self, now: float) -> list[tuple[Turn, Turn]]:
         """Let time do its work on leases and queue: each turn that it changed, before and after."""

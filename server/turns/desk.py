@@ -201,6 +201,25 @@ class Desk:
         self._wake.set()
         return after
 
+    async def agents_allowed(self, task: TaskId) -> bool:
+        """Whether agents have a way into the task."""
+        return await self._turns.agents_allowed(task)
+
+    async def stop_agents(self, task: TaskId) -> int:
+        """Turn agents off: once this returns, nothing more of any of them is admitted there. How many turns that ended."""
+        await self.file()
+        changed, ended = await self._turns.stop_agents(task, self._clock.now())
+        await self._settle(changed, "agents were stopped in this task")
+        for user, grant in ended:
+            await self._revocation.grant(user, grant, "agents were stopped in this task")
+        self._wake.set()
+        return len(changed)
+
+    async def allow_agents(self, task: TaskId) -> None:
+        """Let agents in again, from the next message on."""
+        await self.file()
+        await self._turns.allow_agents(task)
+
     # -- what time does
 
     async def abandon(self, host: TokenId) -> None:

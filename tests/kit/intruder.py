@@ -177,6 +177,9 @@ FOREIGN: Final[dict[Route, Attempt]] = {
     ("GET", "/tasks/{id}/working-set"): Attempt("task"),
     ("GET", "/tasks/{id}/resume"): Attempt("task"),
     ("GET", "/tasks/{id}/authors"): Attempt("task"),
+    ("GET", "/tasks/{id}/agents"): Attempt("task"),
+    ("POST", "/tasks/{id}/agents/stop"): Attempt("task", {}),
+    ("POST", "/tasks/{id}/agents/allow"): Attempt("task", {}),
     ("GET", "/tasks/{id}/export"): Attempt("task", query="?format=yjs"),
     ("POST", "/tasks/{id}/tickets"): Attempt("task", {}),
     ("GET", "/tasks/{id}/turns"): Attempt("task"),
@@ -210,6 +213,7 @@ WITHOUT_IDS: Final[set[Route]] = {
     ("PATCH", "/me/account"), ("POST", "/device/look"), ("POST", "/device/decide"),
     ("POST", "/sessions"), ("GET", "/sessions"), ("POST", "/tasks"), ("GET", "/tasks"), ("POST", "/tokens"),
     ("GET", "/tokens"), ("GET", "/devices"), ("POST", "/signout"), ("POST", "/links"), ("GET", "/me"),
+    ("POST", "/me/export"), ("GET", "/me/export"), ("POST", "/me/erase"),
     ("POST", "/handoffs"), ("POST", "/handoffs/pause"), ("DELETE", "/handoffs/pause"),
 }  # fmt: skip
 """Routes for who is signed in that have no id in their path; what ids their bodies may name stands in ``NAMED``."""
