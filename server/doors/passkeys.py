@@ -130,7 +130,10 @@ class PasskeyDoor:
         return options_to_json_dict(options)
 
     async def sign_in(self, place: Place, credential: Credential, arrival: Arrival) -> Entered:
-        """Sign in whose passkey it is. Raises Refused."""
+        """Sign in whose passkey it is. Raises Refused, or Conflict for a browser whose key is another person's."""
+        known = await self._passkeys.find(_bytes(credential.get("rawId")))
+        if known is not None:
+            await self._over.require_own_key(known.user, arrival.key)
         passkey = await self._verify(place, credential, "sign_in", None)
         user = await self._over.users.get(passkey.user)
         if user is None:
@@ -203,7 +206,7 @@ class PasskeyDoor:
 
     def _require_proof(self, login: Login, known: list[Passkey]) -> None:
         if known and not is_fresh(login.proven_at, self._clock.now()):
-            raise Forbidden("Show first that it is you, with a passkey that you have.")
+            raise Forbidden("Show first that it is you, with a passkey that you have.", "unproven")
 
     async def _user(self, user: UserId) -> User:
         found = await self._over.users.get(user)

@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import StringConstraints
 from starlette.responses import Response
 
+from crdt_docs.ids import UserId
 from server.domain.audit import Deed
 from server.domain.clock import Clock, iso
 from server.domain.credential import hash_secret
@@ -109,6 +110,7 @@ def routes(invitations: Invitations, threshold: Threshold, reception: Reception,
 
     async def accept(call: Call, given: InvitationAccept) -> Response:
         arrival, now = await reception.receive(call.request, given.device), clock.now()
+        await threshold.require_own_key(UserId(""), arrival.key)  # nobody is whoever comes
         user = await invitations.accept(hash_secret(given.secret), given.name, now)
         if user is None:
             raise Unauthenticated("This invitation was used, has expired, or never was one.")

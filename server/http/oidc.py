@@ -136,7 +136,7 @@ def _word(error: ClewError) -> str:
     if isinstance(error, Forbidden):
         return "closed"
     if isinstance(error, Conflict):
-        return "taken"
+        return "key" if error.reason == "another_key" else "taken"
     return "away" if isinstance(error, Unavailable) else "failed"
 
 

@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute, Route
 
 BUILT: Final = Path(str(files("server"))) / "static"
 """Where the build puts the app, inside the installed package."""
-_PAGE: Final = re.compile(r"/(?:(?:t|d|s|h|settings|devices)(?:/[A-Za-z0-9_-]{1,64})*/?)?")
+_PAGE: Final = re.compile(r"/(?:(?:t|d|s|h|i|device|settings|devices)(?:/[A-Za-z0-9_-]{1,64})*/?)?")
 _HASHED: Final = re.compile(r".*-[A-Za-z0-9_-]{8,}\.[a-z0-9]+")
 _FOREVER: Final = "public, max-age=31536000, immutable"
 MISSING: Final = """<!doctype html>

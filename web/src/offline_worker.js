@@ -7,7 +7,7 @@ const FILES = "__FILES__";
 const CACHE = "clew-__VERSION__";
 /** A server that takes longer than this for the page is not there. */
 const PATIENCE = 3_000;
-const PAGE = /^\/(?:(?:t|d|s|h|settings|devices)(?:\/[\w-]{1,64})*\/?)?$/;
+const PAGE = /^\/(?:(?:t|d|s|h|i|device|settings|devices)(?:\/[\w-]{1,64})*\/?)?$/;
 
 self.addEventListener("install", (event) => event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll(FILES))));
 
