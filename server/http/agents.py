@@ -1,4 +1,4 @@
-"""The switch by which people turn agents off in a task. What is stopped stays stopped until an owner allows it again."""
+"""The switch by which people turn agents off in a task: off until an owner allows them again."""
 
 from __future__ import annotations
 

@@ -101,11 +101,9 @@ class Place(Protocol):
 class Connection:
     """A peer in a room. ``receive`` what it says; ``pause`` and ``resume`` as it reads; ``leave`` when it is gone."""
 
-    def __init__(
-        self, room: Place, principal: Principal, role: Role, transport: Transport, quota: Quota | None = None
-    ) -> None:
+    def __init__(self, room: Place, principal: Principal, role: Role, transport: Transport) -> None:
         self.room = room
-        self.quota = quota
+        self.quota: Quota | None = None  # set for agents
         self.principal = principal
         self.role = role
         self.transport = transport

@@ -118,7 +118,8 @@ class Rooms:
             self._revoked.check(principal, name)
             if room.dead:
                 raise Unavailable()
-            connection = Connection(room, principal, role, transport, self._quotas.of(principal))
+            connection = Connection(room, principal, role, transport)
+            connection.quota = self._quotas.of(principal)
             room.join(connection)
             return connection
 

@@ -194,7 +194,9 @@ class Turns:
         """Let agents in again: what is said from now on makes turns."""
         await self._database.write("UPDATE tasks SET agents = 'allowed' WHERE id = ?", task)
 
-    async def stop_agents(self, task: TaskId, now: float) -> tuple[list[tuple[Turn, Turn]], list[tuple[UserId, TokenId]]]:
+    async def stop_agents(
+        self, task: TaskId, now: float
+    ) -> tuple[list[tuple[Turn, Turn]], list[tuple[UserId, TokenId]]]:
         """Turn agents off in the task: the turns that this stopped, before and after, and whose grants have ended."""
         await self._database.write("UPDATE tasks SET agents = 'stopped' WHERE id = ?", task)
         which = "task = ? AND status IN ('queued', 'running')"

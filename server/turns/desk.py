@@ -206,7 +206,7 @@ class Desk:
         return await self._turns.agents_allowed(task)
 
     async def stop_agents(self, task: TaskId) -> int:
-        """Turn agents off: once this returns, nothing more of any of them is admitted there. How many turns that ended."""
+        """Turn agents off: once this returns, nothing of theirs is admitted there. How many turns that ended."""
         await self.file()
         changed, ended = await self._turns.stop_agents(task, self._clock.now())
         await self._settle(changed, "agents were stopped in this task")
