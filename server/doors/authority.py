@@ -15,7 +15,7 @@ from crdt_docs.ids import TaskId, UserId
 from server.domain.access import Principal, Role, effective_role
 from server.domain.clock import Clock
 from server.domain.errors import Forbidden, NotFound
-from server.domain.policy import Allow, Denied, Deny, Place, judge
+from server.domain.policy import Allow, Denied, Deny, Place, Verdict, judge
 
 Door = Literal["anyone", "principal", "member", "grant", "host"]
 """Who is let in: anyone; people and their scripts; those and agents by a grant; agents alone; their hosts alone."""
@@ -55,13 +55,22 @@ class Authority:
 
         Raises NotFound for no such task and for not theirs alike, and Denied where a rule of the task is not met.
         """
-        place = await self._place(task, principal.user)
-        if place is None or effective_role(principal, task, place.role) is None:
+        verdict = await self.judge(principal, task)
+        if verdict is None:
             raise NotFound
-        verdict = judge(principal, place, self._clock.now())
         if isinstance(verdict, Deny):
             raise Denied(verdict.reason)
         return verdict
+
+    async def judge(self, principal: Principal, task: TaskId) -> Verdict | None:
+        """Whether the principal may open the task now; None for no such task and for not theirs alike.
+
+        Who may not is not to learn its name, from a list or anywhere else.
+        """
+        place = await self._place(task, principal.user)
+        if place is None or effective_role(principal, task, place.role) is None:
+            return None
+        return judge(principal, place, self._clock.now())
 
     async def role(self, principal: Principal, task: TaskId) -> Role:
         """The principal's role on the task now. Raises as ``admit`` does."""
@@ -73,14 +82,6 @@ class Authority:
         if role < least:
             raise Forbidden(f"This takes the role {least.name.lower()}; yours is {role.name.lower()}.")
         return role
-
-    async def may(self, principal: Principal, task: TaskId) -> bool:
-        """Whether the principal may open the task: who may not is not to learn its name from a list."""
-        try:
-            await self.admit(principal, task)
-        except (NotFound, Denied):
-            return False
-        return True
 
     def forget(self, task: TaskId, user: UserId | None = None) -> None:
         """A place on the task changed: the user's, or any (None)."""

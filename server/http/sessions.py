@@ -17,6 +17,7 @@ from server.domain.continuity import Unfinished
 from server.domain.errors import Forbidden, Invalid, NotFound
 from server.domain.language import Language
 from server.domain.likeness import profile
+from server.domain.policy import Allow
 from server.domain.reasons import Work
 from server.domain.session import Session
 from server.doors.authority import Authority, require_account
@@ -138,7 +139,7 @@ def routes(
         device = await _device(devices, who, new.device, now)
         session = await sessions.start(who.user, device, new.framework, now, who.token)
         unfinished = await sessions.unfinished(who.user, TASKS)
-        mine = [one for one in unfinished if await authority.may(who, one.task.id)]
+        mine = [one for one in unfinished if isinstance(await authority.judge(who, one.task.id), Allow)]
         message = new.first_message or ""
         priors = await _priors(reader, mine, device, read=bool(message.strip()))
         account = await accounts.get(who.user)

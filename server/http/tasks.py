@@ -13,6 +13,7 @@ from crdt_docs.updates.compose import Composer
 from server.domain.access import Role
 from server.domain.clock import Clock
 from server.domain.errors import ClewError, Forbidden, NotFound
+from server.domain.policy import Allow, Deny
 from server.domain.task import NamedBy, Status
 from server.doors.authority import Authority, require_account
 from server.doors.revocation import Revocation
@@ -80,9 +81,10 @@ def routes(
         else:
             only = await tasks.get(who.user, who.task)
             found = [only] if only is not None and asked.status in (None, only[0].status) else []
-        mine = [(task, role) for task, role in found if await authority.may(who, task.id)]
-        shown = [task_answer(task, min(role, who.cap)) for task, role in mine]
-        return TaskList(tasks=shown, withheld=len(found) - len(mine))
+        verdicts = [(task, await authority.judge(who, task.id)) for task, _ in found]
+        shown = [task_answer(task, verdict.role) for task, verdict in verdicts if isinstance(verdict, Allow)]
+        elsewhere = [one for _, one in verdicts if isinstance(one, Deny) and one.reason != "delegation_over"]
+        return TaskList(tasks=shown, withheld=len(elsewhere))
 
     async def create(call: Call, new: TaskNew) -> TaskAnswer:
         who = call.principal
