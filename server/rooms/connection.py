@@ -28,21 +28,10 @@ from server.domain.log import Actor
 from server.rooms.gate import Gate
 from server.rooms.limits import Limits
 from server.rooms.quota import WHY, Quota
+from server.rooms.transport import Transport as Transport
 from server.rooms.verdict import Admit, Kind, Lacking, Refuse, Verdict
 
 EMPTY_AWARENESS = b"\x01\x01\x00"
-
-
-class Transport(Protocol):
-    """The way out. Neither method blocks or raises, also when the socket is gone."""
-
-    def send(self, frame: bytes) -> None:
-        """Queue one frame; the shell calls ``pause`` and ``resume`` as its buffer fills and drains."""
-        ...
-
-    def close(self, code: int, why: str) -> None:
-        """Close after what was sent; what the peer says after this is not heard."""
-        ...
 
 
 class Place(Protocol):
