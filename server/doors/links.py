@@ -96,7 +96,7 @@ class Threshold:
         """Raise Conflict if the key is another person's. For doors that burn something before they let in."""
         owner = await self.keys.owner(key) if key is not None else None
         if owner is not None and owner[0] != user:
-            raise Conflict("This browser's key is another person's; it needs one of its own for each of you.")
+            raise Conflict("This browser's key is another person's; each of you needs one of their own.", "another_key")
 
     async def _known(self, user: User, arrival: Arrival) -> Device | None:
         """Which of the user's devices it is, as far as it can show that. A cookie alone is nobody with a key."""

@@ -12,13 +12,6 @@ from playwright.sync_api import Browser, expect
 
 pytestmark = pytest.mark.browser
 
-CALL = """async ([method, path, body]) => {
-  const init = {method, headers: {"content-type": "application/json"}, body: body && JSON.stringify(body)};
-  const answer = await fetch("/api/v1" + path, init);
-  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
-  return answer.status === 204 ? null : await answer.json();
-}"""
-
 
 @pytest.fixture(scope="module")
 def wei_operator(chromium: Browser, shared_server: RunningServer) -> Iterator[Device]:
@@ -35,7 +28,9 @@ def wei(devices: Devices, wei_operator: Device) -> Device:
 
 
 def call(device: Device, method: str, path: str, body: object = None) -> Any:
-    return device.page.evaluate(CALL, [method, path, body])
+    answer = device.ask(method, path, body)
+    assert answer.ok, (method, path, answer.text())
+    return None if answer.status == 204 else answer.json()
 
 
 def let_in(laptop: Device, wei: Device, role: str, task: str) -> str:

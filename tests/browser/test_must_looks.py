@@ -53,20 +53,20 @@ def test_row_10_who_is_taken_off_can_write_no_more_at_once_and_keeps_the_words_a
     laptop = home.laptop
     task = laptop.page.url.rpartition("/")[2]
     shared_server.clew("user", "add", "rui")
-    members = f"{shared_server.url}/api/v1/tasks/{task}/members"
-    from_here = {"origin": shared_server.url}
+    members = f"/tasks/{task}/members"
     added = {"user": "rui", "role": "editor"}
-    member = laptop.context.request.post(members, data=added, headers=from_here).json()["user"]
+    member = laptop.ask("POST", members, added).json()["user"]
     rui = devices.new().sign_in(shared_server.new_link("rui")).open(f"/t/{task}").show("Document")
     rui.write(" By Rui.").wait_until("saved")
     rui.composer.fill("half a sentence")
     rui.page.evaluate(NOTE_THE_END)
+    there, proven = f"{shared_server.url}/api/v1{members}/{member}", laptop.prove("DELETE", f"{members}/{member}")
     began = time.time()
-    assert laptop.context.request.delete(f"{members}/{member}", headers=from_here).status == 204
+    assert laptop.context.request.delete(there, headers=proven).status == 204
     expect(rui.editor).to_have_attribute("contenteditable", "false")
     assert rui.page.evaluate("window.ended") / 1000 - began < SOON
     expect(rui.editor).to_contain_text("By Rui.")
-    assert laptop.context.request.post(members, data=added, headers=from_here).status == 201
+    assert laptop.ask("POST", members, added).status == 201
     rui.page.reload()
     expect(rui.composer).to_have_value("half a sentence")
 
@@ -106,7 +106,7 @@ def test_row_15_the_markdown_that_one_takes_along_has_all_that_was_written(home:
     laptop.wait_until("saved")
     laptop.page.get_by_role("button", name="Menu").click()
     with laptop.page.expect_download() as download:
-        laptop.page.get_by_role("link", name="Download as Markdown").click()
+        laptop.page.get_by_role("button", name="Download as Markdown").click()
     laptop.page.keyboard.press("Escape")
     text = download.value.path().read_text()
     assert re.search(r"^#+ 第四条 Payment 😀$", text, re.MULTILINE)

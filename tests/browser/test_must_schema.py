@@ -105,7 +105,7 @@ def test_17_a_page_that_is_too_old_for_a_document_does_not_open_it_and_changes_n
 ) -> None:
     laptop = home.laptop
     task = laptop.page.url.rpartition("/")[2]
-    export = f"{shared_server.url}/api/v1/tasks/{task}/export?format=yjs"
+    export = f"/tasks/{task}/export?format=yjs"
     laptop.wait_until("saved").open()
 
     async def raise_schema() -> bytes:
@@ -122,9 +122,9 @@ def test_17_a_page_that_is_too_old_for_a_document_does_not_open_it_and_changes_n
     thread.start()
     thread.join(30)
     assert raised
-    before = laptop.context.request.get(export).body()
+    before = laptop.ask("GET", export).body()
     laptop.open(f"/t/{task}")
     expect(laptop.page.get_by_role("alert")).to_contain_text("newer Clew", timeout=15_000)
     expect(laptop.editor).to_have_count(0)
     laptop.page.wait_for_timeout(500)
-    assert laptop.context.request.get(export).body() == before
+    assert laptop.ask("GET", export).body() == before

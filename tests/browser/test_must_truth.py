@@ -37,9 +37,9 @@ def task_of(device: Device) -> str:
     return device.page.url.rpartition("/")[2]
 
 
-def logged(device: Device, server: RunningServer) -> str:
+def logged(device: Device) -> str:
     """The words of all documents of the open task, as the server's log has them now."""
-    answer = device.context.request.get(f"{server.url}/api/v1/tasks/{task_of(device)}/export?format=yjs")
+    answer = device.ask("GET", f"/tasks/{task_of(device)}/export?format=yjs")
     doc: Doc[Any] = Doc()
     documents: Map[Any] = doc.get("documents", type=Map)
     doc.apply_update(answer.body())
@@ -65,7 +65,7 @@ def test_row_2_and_15_saved_is_what_the_log_has_whatever_becomes_of_the_line(
             light, words = laptop.page.evaluate(SEEN)
             if light == "saved":
                 told += 1
-                assert words in logged(laptop, server), (at, weather, pause)
+                assert words in logged(laptop), (at, weather, pause)
         if line.now == "late":
             line.turn("fair")
         elif line.now != "fair":
@@ -80,7 +80,7 @@ def test_row_2_and_15_saved_is_what_the_log_has_whatever_becomes_of_the_line(
             laptop.wait_until("saved", within=20)
     laptop.wait_until("saved", within=20)
     assert told > 3
-    assert "start w0 w1 w2 w3 w4 w5 w6 w7 w8 w9" in logged(laptop, server)
+    assert "start w0 w1 w2 w3 w4 w5 w6 w7 w8 w9" in logged(laptop)
 
 
 def test_16_a_socket_that_died_without_a_word_is_given_up_within_seconds_and_nothing_is_lost(
@@ -99,7 +99,7 @@ def test_16_a_socket_that_died_without_a_word_is_given_up_within_seconds_and_not
     assert light != "saved"
     laptop.wait_until("saved", within=12)
     assert line.opened == opened + 1
-    assert "before. meanwhile." in logged(laptop, server)
+    assert "before. meanwhile." in logged(laptop)
 
 
 def test_row_4_a_cut_of_a_moment_shows_no_banner_and_is_mended_at_once(devices: Devices, link: str, task: str) -> None:
@@ -207,4 +207,4 @@ def test_2_4_and_6_after_kill_9_with_two_devices_open_all_is_there_once_and_ever
         device.wait_until("saved", within=20)
         expect(device.people).to_contain_text("2 devices")  # nobody has typed since
         expect(device.editor.locator("p")).to_have_text(["said once. "])
-    assert logged(laptop, server) == "said once. "
+    assert logged(laptop) == "said once. "

@@ -29,16 +29,11 @@ def test_the_phone_is_offered_what_the_laptop_was_on_and_is_one_tap_from_it(home
     expect(phone.page.locator(".also")).to_contain_text("You are also here on Chrome on Linux.")
 
 
-LET_IN = """([task, user]) => fetch(`/api/v1/tasks/${task}/members`, {
-  method: "POST", headers: {"content-type": "application/json"}, body: JSON.stringify({user, role: "editor"}),
-}).then(answer => answer.status)"""
-
-
 def test_what_others_did_meanwhile_is_told_with_who_did_it(home: Home, shared_server: RunningServer) -> None:
     laptop, phone = home.laptop, home.phone
     task = laptop.page.url.rpartition("/")[2]
     shared_server.clew("user", "add", "mia")
-    assert laptop.page.evaluate(LET_IN, [task, "mia"]) == 201
+    assert laptop.ask("POST", f"/tasks/{task}/members", {"user": "mia", "role": "editor"}).status == 201
     laptop.open()
     phone.open()
     url = f"{shared_server.url}/api/v1/tasks/{task}/messages"

@@ -7,6 +7,7 @@ pictures in ``docs/tour/`` and ``docs/tour.md`` around them. Look at all of them
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, get_args
@@ -110,14 +111,6 @@ CLIPPED = """() => [...document.querySelectorAll("body *")].filter((one) => {
   return cuts && !one.closest(".unseen") && one.clientWidth > 0 && one.scrollWidth > one.clientWidth + 1;
 }).map((one) => one.outerHTML.slice(0, 120))"""
 """What is cut off at its right edge."""
-SEND = """async ([task, text]) => {
-  const init = {method: "POST", headers: {"content-type": "application/json"}, body: JSON.stringify({text})};
-  return (await fetch(`/api/v1/tasks/${task}/messages`, init)).status;
-}"""
-IS_FILED = """async ([task, text]) => {
-  const set = await (await fetch(`/api/v1/tasks/${task}/working-set`)).json();
-  return set.constraints.some((one) => one.text && text.includes(one.text));
-}"""
 
 
 @pytest.fixture(scope="module")
@@ -248,14 +241,23 @@ def go_on_by_phone(walk: Walk, laptop: Device, phone: Device) -> None:
     walk.step(laptop, "9-together")
 
 
+def is_filed(device: Device, task: str, text: str) -> bool:
+    """Whether what was said is a constraint now."""
+    constraints = device.ask("GET", f"/tasks/{task}/working-set").json()["constraints"]
+    return any(one["text"] and one["text"] in text for one in constraints)
+
+
 def come_back(walk: Walk, laptop: Device, phone: Device, server: RunningServer) -> None:
     """All is closed, something is said over the API, and another session of the laptop is offered the task."""
     words = walk.words
-    message = [laptop.page.url.rpartition("/")[2], words["later"]]
+    task = laptop.page.url.rpartition("/")[2]
     laptop.page.close()
     phone.open()
-    assert phone.page.evaluate(SEND, message) == 201
-    phone.page.wait_for_function(IS_FILED, arg=message, timeout=40_000, polling=300)
+    assert phone.ask("POST", f"/tasks/{task}/messages", {"text": words["later"]}).status == 201
+    until = time.monotonic() + 40
+    while not is_filed(phone, task, words["later"]):
+        assert time.monotonic() < until, "the agent did not file it"
+        phone.page.wait_for_timeout(300)
     phone.context.close()
     later = Device(laptop.context, laptop.context.new_page(), server, ARTIFACTS).open()
     card = walk.card(later)

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, Self
 from urllib.parse import urlsplit
 
 from kit.running_server import RunningServer
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, expect
+from playwright.sync_api import APIResponse, Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, expect
 
 ARTIFACTS = Path(__file__).parents[1] / "browser" / "artifacts"
 """Where pictures go."""
@@ -24,6 +24,27 @@ HARMLESS = re.compile(
 )
 """What Chromium itself says of an answer over 399 or of a server that is down, and what ProseMirror says of a caret
 that it sets between two blocks for a moment. The page's own words never are."""
+
+PROVE = """async ([method, path, nonce]) => {
+  const database = await new Promise((resolve) => {
+    const opening = indexedDB.open("clew-device", 1);
+    opening.onupgradeneeded = () => opening.result.createObjectStore("keys");
+    opening.onsuccess = () => resolve(opening.result);
+  });
+  const asked = database.transaction("keys").objectStore("keys").get("current");
+  const kept = await new Promise((resolve) => (asked.onsuccess = () => resolve(asked.result)));
+  database.close();
+  if (!kept) return {};
+  const { kty, crv, x, y } = await crypto.subtle.exportKey("jwk", kept.pair.publicKey);
+  const of = (bytes) => btoa(String.fromCharCode(...bytes)).replace(/[+]/g, "-").replace(/[/]/g, "_").replace(/=/g, "");
+  const part = (value) => of(new TextEncoder().encode(JSON.stringify(value)));
+  const claims = { jti: crypto.randomUUID(), htm: method, htu: location.origin + path, iat: Date.now() / 1000, nonce };
+  const signed = `${part({ typ: "dpop+jwt", alg: "ES256", jwk: { kty, crv, x, y } })}.${part(claims)}`;
+  const how = { name: "ECDSA", hash: "SHA-256" };
+  const signature = await crypto.subtle.sign(how, kept.pair.privateKey, new TextEncoder().encode(signed));
+  return { dpop: `${signed}.${of(new Uint8Array(signature))}` };
+}"""
+"""The header by which one request of this browser is its device's; none where it has no key."""
 
 Kind = Literal["laptop", "phone", "small phone"]
 Theme = Literal["light", "dark"]
@@ -70,8 +91,22 @@ class Device:
 
     def invite(self) -> str:
         """A one-time link for another device of whoever is signed in here."""
-        link: str = self.page.evaluate("fetch('/api/v1/links', {method: 'POST'}).then(r => r.json()).then(r => r.url)")
+        link: str = self.ask("POST", "/links").json()["url"]
         return link
+
+    def prove(self, method: str, path: str) -> dict[str, str]:
+        """Headers by which one request below the API's prefix, made for this browser, is its device's."""
+        origin = self.page.evaluate("location.origin")
+        nonce = self.context.request.get(f"{origin}/api/v1/me").headers.get("dpop-nonce")
+        proof: dict[str, str] = self.page.evaluate(PROVE, [method, f"/api/v1{path.partition('?')[0]}", nonce])
+        return {"origin": origin, **proof}
+
+    def ask(self, method: str, path: str, body: object = None) -> APIResponse:
+        """One request below the API's prefix with this browser's cookies and key, as its page would make it."""
+        headers = self.prove(method, path)
+        return self.context.request.fetch(
+            f"{headers['origin']}/api/v1{path}", method=method, headers=headers, data=body
+        )
 
     @property
     def ledger(self) -> Locator:

@@ -1,4 +1,9 @@
-/** The HTTP API as the page uses it. Owns the requests and the shape of failures; must never keep a secret. */
+/**
+ * The HTTP API as the page uses it. Owns the requests, each with a proof of this device's key where it has one, and the shape
+ * of failures; must never keep a secret.
+ */
+
+import { DeviceKey } from "./device_key";
 
 export interface Task {
   id: string;
@@ -87,14 +92,21 @@ export interface Person {
 /** Who is signed in, and the id of the device that this browser is. */
 export interface Me extends Person {
   device: string | null;
+  /** The language that they have chosen; null or absent where they have not, or the server is older. */
+  language?: "en" | "zh" | null;
 }
 
 /** One of the person's own devices; times are ISO 8601. */
 export interface Device {
   id: string;
   name: string;
+  kind: string;
+  /** How far it proves that it is itself. */
+  level: "none" | "software" | "hardware";
   /** Whether it is this one. */
   current: boolean;
+  /** How many of its sessions are not over. */
+  sessions: number;
   created_at: string;
   seen_at: string;
 }
@@ -118,6 +130,8 @@ export class Problem extends Error {
     readonly status: number,
     readonly code: string,
     readonly why: string,
+    /** Which rule it was, where the code does not say enough. */
+    readonly reason?: string,
   ) {
     super(why);
   }
@@ -133,16 +147,17 @@ export class Api {
   constructor(
     private readonly base = "/api/v1",
     private readonly fetch: typeof globalThis.fetch = (...a) => globalThis.fetch(...a),
+    private readonly key = new DeviceKey(),
   ) {}
 
   /** Trade the one-time key of a sign-in link for this browser's cookie. */
   async signIn(key: string): Promise<void> {
-    await this.ask("POST", "/signin", { key });
+    await this.enter("/signin", { key });
   }
 
   async me(): Promise<Me> {
-    const { user, device } = await this.ask<{ user: Person; device: string | null }>("GET", "/me");
-    return { ...user, device };
+    const { user, device, language } = await this.ask<{ user: Person; device: string | null; language?: Me["language"] }>("GET", "/me");
+    return { ...user, device, language: language ?? null };
   }
 
   async tasks(): Promise<Task[]> {
@@ -171,7 +186,7 @@ export class Api {
   }
 
   async newSession(): Promise<Begun> {
-    return await this.ask<Begun>("POST", "/sessions", { framework: "web" });
+    return await this.ask<Begun>("POST", "/sessions", { framework: "web", lang: this.language });
   }
 
   /** Say which task the session is on, or `null` for none. */
@@ -242,9 +257,61 @@ export class Api {
 
   async signOut(): Promise<void> {
     await this.ask("POST", "/signout");
+    await this.key.forget();
   }
 
-  private async ask<T>(method: string, path: string, body?: unknown): Promise<T> {
+  /** The task as a file. It is fetched, for a link could not prove whose browser it is. */
+  async exportFile(task: string, format: string): Promise<{ name: string; content: Blob }> {
+    const answer = await this.send("GET", `/tasks/${encodeURIComponent(task)}/export?format=${format}`);
+    if (!answer.ok) throw problemOf(answer, await textOf(answer));
+    const content = await answer.blob().catch(() => {
+      throw new Problem(0, "unavailable", "The file did not come through.");
+    });
+    return { name: fileName(answer.headers.get("content-disposition")) ?? `task.${format}`, content };
+  }
+
+  /** Begin a sign-in that goes on elsewhere, with this browser's key, as below; `anew`: with another than the one that is here. */
+  async begin<T>(path: string, body: unknown, anew = false): Promise<T> {
+    await (anew ? this.key.renew() : this.key.ensure());
+    return await this.ask<T>("POST", path, body);
+  }
+
+  /**
+   * Sign in: whatever is asked for, with this browser's key, which becomes the device's. Where another person has signed in
+   * here with it, a new one is made.
+   */
+  async enter<T extends { user: { id: string } }>(path: string, body: unknown): Promise<T> {
+    await this.key.ensure();
+    let entered: T;
+    try {
+      entered = await this.ask<T>("POST", path, body);
+    } catch (error) {
+      if (!(error instanceof Problem) || error.reason !== "another_key") throw error;
+      await this.key.renew();
+      entered = await this.ask<T>("POST", path, body);
+    }
+    await this.key.claim(entered.user.id);
+    return entered;
+  }
+
+  async ask<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const answer = await this.send(method, path, body);
+    const text = await textOf(answer);
+    if (!answer.ok) throw problemOf(answer, text);
+    return parse(text) as T;
+  }
+
+  /** One request, tried once more where the server wants it proven anew. */
+  private async send(method: string, path: string, body?: unknown): Promise<Response> {
+    try {
+      const answer = await this.sendOnce(method, path, body);
+      return this.key.hear(answer) ? await this.sendOnce(method, path, body) : answer;
+    } catch {
+      throw new Problem(0, "unavailable", "The server cannot be reached.");
+    }
+  }
+
+  private async sendOnce(method: string, path: string, body: unknown): Promise<Response> {
     const headers: Record<string, string> = { "accept-language": this.language };
     const init: RequestInit = {
       method,
@@ -257,17 +324,29 @@ export class Api {
       headers["content-type"] = "application/json";
       init.body = JSON.stringify(body);
     }
-    let answer: Response;
-    try {
-      answer = await this.fetch(this.base + path, init);
-    } catch {
-      throw new Problem(0, "unavailable", "The server cannot be reached.");
-    }
-    const text = await answer.text().catch(() => "");
-    const value = parse(text);
-    if (answer.ok) return value as T;
-    const { code, detail, title } = (value ?? {}) as Record<string, string | undefined>;
-    throw new Problem(answer.status, code ?? "unavailable", detail ?? title ?? `The server answered ${answer.status}.`);
+    const proof = await this.key.proof(method, this.base + path);
+    if (proof) headers["dpop"] = proof;
+    return await this.fetch(this.base + path, init);
+  }
+}
+
+function textOf(answer: Response): Promise<string> {
+  return answer.text().catch(() => "");
+}
+
+function problemOf(answer: Response, text: string): Problem {
+  const { code, detail, title, reason } = (parse(text) ?? {}) as Record<string, string | undefined>;
+  const why = detail ?? title ?? `The server answered ${answer.status}.`;
+  return new Problem(answer.status, code ?? "unavailable", why, reason);
+}
+
+/** The name for people of a Content-Disposition (RFC 6266). */
+function fileName(disposition: string | null): string | null {
+  const found = /filename\*=UTF-8''([^;]+)/.exec(disposition ?? "")?.[1];
+  try {
+    return found ? decodeURIComponent(found) : null;
+  } catch {
+    return null;
   }
 }
 

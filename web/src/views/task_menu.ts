@@ -18,15 +18,15 @@ const FILES: [format: string, name: Plain][] = [
 ];
 
 export interface TaskMenu {
-  task: string;
   /** Null where it is not to be changed. */
   status: Task["status"] | null;
   setStatus: (status: Task["status"]) => void;
   catchUp: () => void;
   showMembers: () => void;
+  save: (format: string) => void;
 }
 
-export function taskMenu({ task, status, setStatus, catchUp, showMembers }: TaskMenu): TemplateResult {
+export function taskMenu({ status, setStatus, catchUp, showMembers, save }: TaskMenu): TemplateResult {
   const chosen = (event: Event): void => setStatus((event.target as HTMLSelectElement).value as Task["status"]);
   return html`${
       status
@@ -42,5 +42,10 @@ export function taskMenu({ task, status, setStatus, catchUp, showMembers }: Task
     }
     <button type="button" popovertarget="menu" popovertargetaction="hide" @click=${catchUp}>${say("menu.catch_up")}</button>
     <button type="button" popovertarget="menu" popovertargetaction="hide" @click=${showMembers}>${say("menu.members")}</button>
-    ${FILES.map(([format, name]) => html`<a href="/api/v1/tasks/${task}/export?format=${format}" download>${say(name)}</a>`)}`;
+    ${FILES.map(
+      ([format, name]) =>
+        html`<button type="button" popovertarget="menu" popovertargetaction="hide" @click=${() => save(format)}>
+          ${say(name)}
+        </button>`,
+    )}`;
 }

@@ -26,6 +26,7 @@ import { offersView } from "./offers_view";
 import { PANELS, panelNav, type Panel } from "./panels";
 import { agentsHere, alsoHere, peopleHere, peopleView, type AgentHere, type PersonHere } from "./people";
 import "./return_card";
+import { saveFile } from "./saving";
 import { taskMenu } from "./task_menu";
 import { awayView, signInAgain } from "./task_notices";
 
@@ -163,11 +164,11 @@ export class TaskPage extends PageElement {
 
   #menu() {
     return taskMenu({
-      task: this.task,
       status: this.#mayWrite ? (this.#open?.known.status ?? null) : null,
       setStatus: (status) => void this.#change(() => this.api.setStatus(this.task, status)),
       catchUp: () => (this.isCatchingUp = true),
       showMembers: () => (this.isAtMembers = true),
+      save: (format) => void this.#change(async () => (saveFile(await this.api.exportFile(this.task, format)), {})),
     });
   }
 
