@@ -110,7 +110,7 @@ def table(nouns: Nouns, doors: Doors, parts: Parts, clock: Clock, version: str) 
         *tickets.routes(nouns.tickets, nouns.sessions, documents, authority, clock),
         *tokens.routes(nouns.tokens, nouns.audit, authority, revocation, clock),
         *devices.routes(nouns.devices, nouns.sessions, revocation),
-        *entrance.routes(doors.links, reception),
+        *entrance.routes(doors.links, reception, nouns.accounts),
         *passkeys.routes(ways.passkeys, nouns.passkeys, reception),
         *oidc.routes(ways.organisation, ways.trust.user_header is not None, reception),
         *proxy.routes(ways.trust.user_header, nouns.identities, ways.threshold, reception, clock),

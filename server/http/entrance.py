@@ -13,11 +13,13 @@ from starlette.responses import Response
 
 from server.domain.clock import iso
 from server.domain.errors import Unauthenticated
+from server.domain.language import Language
 from server.doors.authority import require_browser, require_login
 from server.doors.links import OneTimeLinks, link_url
 from server.http.endpoint import Answer, Call, Endpoint, Input, Nothing, Row
 from server.http.reception import Person, Reception, SignedIn
 from server.http.shapes import Name
+from server.store.accounts import Accounts
 
 
 class SignIn(Input):
@@ -28,13 +30,14 @@ class SignIn(Input):
 
 
 class Me(Answer):
-    """Who asks, and through what. ``task`` and ``role`` are the bearer's bounds."""
+    """Who asks, and through what. ``task`` is the bearer's bound, ``language`` what they chose to be spoken to in."""
 
     user: Person
     device: str | None
     token: str | None
     task: str | None
     expires_at: str | None
+    language: Language | None
 
 
 class LinkMade(Answer):
@@ -45,7 +48,7 @@ class LinkMade(Answer):
     qr: list[str]
 
 
-def routes(links: OneTimeLinks, reception: Reception) -> list[Row]:
+def routes(links: OneTimeLinks, reception: Reception, accounts: Accounts) -> list[Row]:
     """The endpoints by which people come and go."""
     authentication, cookies, revocation = reception.authentication, reception.cookies, reception.revocation
 
@@ -79,6 +82,7 @@ def routes(links: OneTimeLinks, reception: Reception) -> list[Row]:
             token=who.token,
             task=who.task,
             expires_at=iso(who.expires_at) if who.expires_at is not None else None,
+            language=(await accounts.get(who.user)).language,
         )
 
     return [

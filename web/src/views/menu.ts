@@ -1,4 +1,4 @@
-/** The menu behind the dots: the language, one's devices, signing out, and what the view adds of its own. */
+/** The menu behind the dots: the language, one's account and devices, signing out, and what the view adds of its own. */
 
 import { html, nothing, type TemplateResult } from "lit";
 
@@ -8,6 +8,7 @@ import { currentLanguage, say, setLanguage } from "../words/language";
 /** What the frame is asked to do. */
 export const SIGN_OUT = "sign-out";
 export const SHOW_DEVICES = "show-devices";
+export const SHOW_ACCOUNT = "show-account";
 
 const ask = (what: string) => (event: Event): void =>
   void event.target?.dispatchEvent(new CustomEvent(what, { bubbles: true }));
@@ -36,6 +37,9 @@ export function appMenu(own: TemplateResult | typeof nothing = nothing): Templat
           ${LANGUAGES.map(([one, name]) => html`<option value=${one} lang=${one} ?selected=${one === currentLanguage()}>${name}</option>`)}
         </select>
       </label>
+      <button type="button" popovertarget="menu" popovertargetaction="hide" @click=${ask(SHOW_ACCOUNT)}>
+        ${say("menu.account")}
+      </button>
       <button type="button" popovertarget="menu" popovertargetaction="hide" @click=${ask(SHOW_DEVICES)}>
         ${say("menu.devices")}
       </button>

@@ -6,17 +6,29 @@ import { keyed } from "lit/directives/keyed.js";
 import { Api, Problem, type Me } from "../sync/api";
 import { Session } from "../sync/session";
 import { Shelf } from "../sync/shelf";
-import { currentLanguage, onLanguage, say, showLanguage } from "../words/language";
+import { adoptLanguage, currentLanguage, onLanguage, say, showLanguage, type Plain } from "../words/language";
 import { PageElement, whyOf } from "./element";
-import { SHOW_DEVICES, SIGN_OUT } from "./menu";
+import { SHOW_ACCOUNT, SHOW_DEVICES, SIGN_OUT } from "./menu";
+import { takeBack } from "./sign_in";
 import "./task_list";
 
 const TASK = /^\/t\/([0-9a-f-]{36})\/?$/;
+/** Pages that are fetched when somebody is first there. */
+const INVITED = /^\/i\/?$/;
+const DEVICE = /^\/device\/?$/;
+/** How a way through an organisation went, as the server says it in the fragment. */
+const WENT: Record<string, Plain> = {
+  closed: "sign_in.closed",
+  taken: "sign_in.taken",
+  key: "sign_in.other_key",
+  away: "problem.unavailable",
+  failed: "sign_in.failed",
+};
 
 /** Milliseconds. */
 const SOON = 3_000;
 
-type State = { kind: "starting" } | { kind: "in"; shelf: Shelf } | { kind: "out"; why: string } | { kind: "failed"; why: string };
+type State = { kind: "starting" } | { kind: "in"; shelf: Shelf } | { kind: "out"; why: string; anew?: boolean } | { kind: "failed"; why: string };
 
 export class Page extends PageElement {
   static override properties = {
@@ -25,6 +37,7 @@ export class Page extends PageElement {
     isFirst: { state: true },
     notice: { state: true },
     isAtDevices: { state: true },
+    isAtAccount: { state: true },
   };
 
   declare state: State;
@@ -33,8 +46,11 @@ export class Page extends PageElement {
   declare isFirst: boolean;
   declare notice: string;
   declare isAtDevices: boolean;
+  declare isAtAccount: boolean;
   readonly #api = new Api();
   readonly #session = new Session(this.#api);
+  /** Whether this browser's key is another person's than who wants to come in. */
+  #anew = false;
 
   constructor() {
     super();
@@ -43,6 +59,7 @@ export class Page extends PageElement {
     this.isFirst = true;
     this.notice = "";
     this.isAtDevices = false;
+    this.isAtAccount = false;
     this.#speak();
     onLanguage(() => this.#speak());
   }
@@ -54,7 +71,9 @@ export class Page extends PageElement {
     this.addEventListener("go", (event) => this.#go((event as CustomEvent<string>).detail));
     this.addEventListener("signed-out", (event) => (this.state = { kind: "out", why: (event as CustomEvent<string>).detail }));
     this.addEventListener(SIGN_OUT, () => void this.#signOut());
-    this.addEventListener(SHOW_DEVICES, () => void this.#showDevices());
+    this.addEventListener("signed-in", () => this.#signedIn());
+    this.addEventListener(SHOW_DEVICES, () => void this.#show(() => import("./devices_dialog"), "isAtDevices"));
+    this.addEventListener(SHOW_ACCOUNT, () => void this.#show(() => import("./account_dialog"), "isAtAccount"));
     void this.#start();
   }
 
@@ -66,23 +85,26 @@ export class Page extends PageElement {
 
   override render() {
     const { state } = this;
-    if (state.kind === "starting") return html`<main class="list"><p class="quiet" role="status">${say("loading")}</p></main>`;
+    if (state.kind === "starting") return this.#loading();
     if (state.kind === "failed") {
       return html`<main class="list">
         <p class="failure" role="alert">${state.why}</p>
         <button type="button" @click=${() => this.#start()}>${say("again")}</button>
       </main>`;
     }
-    if (state.kind === "out") return this.#signIn(state.why);
-    const { shelf } = state;
-    const task = TASK.exec(this.path)?.[1];
-    if (task && !customElements.get("clew-task-page")) {
-      void import("./task_page").then(
-        () => this.requestUpdate(),
-        (error: unknown) => this.#fail(error),
-      );
-      return html`<main class="list"><p class="quiet" role="status">${say("loading")}</p></main>`;
+    if (INVITED.test(this.path)) {
+      if (!this.#has("clew-invited-page", () => import("./invited_page"))) return this.#loading();
+      const me = state.kind === "in" ? state.shelf.me : null;
+      return html`<clew-invited-page .api=${this.#api} .me=${me}></clew-invited-page>`;
     }
+    if (state.kind === "out") return html`<clew-sign-in .api=${this.#api} why=${state.why} ?anew=${state.anew}></clew-sign-in>`;
+    const { shelf } = state;
+    if (DEVICE.test(this.path)) {
+      if (!this.#has("clew-device-page", () => import("./device_page"))) return this.#loading();
+      return html`<clew-device-page .api=${this.#api}></clew-device-page>`;
+    }
+    const task = TASK.exec(this.path)?.[1];
+    if (task && !this.#has("clew-task-page", () => import("./task_page"))) return this.#loading();
     const [api, session, me] = [this.#api, this.#session, shelf.me] as [Api, Session, Me];
     const page = task
       ? keyed(
@@ -101,21 +123,47 @@ export class Page extends PageElement {
       this.isAtDevices
         ? html`<clew-devices-dialog .api=${api} @closed=${() => (this.isAtDevices = false)}></clew-devices-dialog>`
         : nothing
+    }
+    ${
+      this.isAtAccount
+        ? html`<clew-account-dialog .api=${api} @closed=${() => (this.isAtAccount = false)}></clew-account-dialog>`
+        : nothing
     }`;
   }
 
-  #signIn(why: string) {
-    return html`<main class="list sign-in">
-      <h1>Clew</h1>
-      <p>${say("sign_in.how")}</p>
-      <pre><code>clew link</code></pre>
-      ${why ? html`<p class="quiet" role="status">${why}</p>` : nothing}
-    </main>`;
+  #loading() {
+    return html`<main class="list"><p class="quiet" role="status">${say("loading")}</p></main>`;
+  }
+
+  /** Whether a part of the page is here; it is fetched where it is not. */
+  #has(tag: string, load: () => Promise<unknown>): boolean {
+    if (customElements.get(tag)) return true;
+    void load().then(
+      () => this.requestUpdate(),
+      (error: unknown) => this.#fail(error),
+    );
+    return false;
+  }
+
+  #signedIn(): void {
+    this.state = { kind: "starting" };
+    if (INVITED.test(this.path)) {
+      history.replaceState(null, "", "/");
+      this.path = "/";
+    }
+    void this.#start();
   }
 
   async #start(): Promise<void> {
     const key = this.#takeKey();
-    let why = "";
+    const went = this.#takeWord();
+    let why = went && went !== "added" ? say(WENT[went] ?? "sign_in.failed") : "";
+    this.#anew = went === "key";
+    const back = takeBack();
+    if (back && this.path === "/") {
+      history.replaceState(null, "", back);
+      this.path = back;
+    }
     try {
       if (key) await this.#api.signIn(key);
     } catch (error) {
@@ -142,11 +190,12 @@ export class Page extends PageElement {
   }
 
   #enter(me: Me): void {
+    adoptLanguage(me.language ?? null);
     if (this.state.kind !== "in" || this.state.shelf.me.id !== me.id) this.state = { kind: "in", shelf: new Shelf(me) };
   }
 
   #refuse(error: unknown, why: string): void {
-    if (error instanceof Problem && error.code === "unauthenticated") this.state = { kind: "out", why };
+    if (error instanceof Problem && error.code === "unauthenticated") this.state = { kind: "out", why, anew: this.#anew };
     else this.#fail(error);
   }
 
@@ -166,11 +215,11 @@ export class Page extends PageElement {
     await shelf.clear();
   }
 
-  async #showDevices(): Promise<void> {
+  async #show(load: () => Promise<unknown>, at: "isAtDevices" | "isAtAccount"): Promise<void> {
     this.notice = "";
     try {
-      await import("./devices_dialog");
-      this.isAtDevices = true;
+      await load();
+      this[at] = true;
     } catch (error) {
       this.notice = whyOf(error);
     }
@@ -184,6 +233,13 @@ export class Page extends PageElement {
   /** The one-time key, out of the address before anything else can read, show or keep it. */
   #takeKey(): string | null {
     const found = /^#k=([A-Za-z0-9_-]+)$/.exec(location.hash)?.[1] ?? null;
+    if (found) history.replaceState(null, "", location.pathname);
+    return found;
+  }
+
+  /** How it went at the organisation, likewise. */
+  #takeWord(): string | null {
+    const found = /^#in=([a-z]+)$/.exec(location.hash)?.[1] ?? null;
     if (found) history.replaceState(null, "", location.pathname);
     return found;
   }

@@ -12,6 +12,7 @@ import type { Shelf } from "../sync/shelf";
 import { ago, inFull, say } from "../words/language";
 import { follow, go, isSignedOut, PageElement, signedOut, whyOf } from "./element";
 import { appMenu } from "./menu";
+import "./passkey_offer";
 import "./return_card";
 import { STATUSES } from "./task_menu";
 
@@ -92,6 +93,7 @@ export class TaskList extends PageElement {
               </form>`
         }
         ${this.failure ? html`<p class="failure" role="alert">${this.failure}</p>` : nothing} ${this.#list()}
+        ${this.isOffline ? nothing : html`<clew-passkey-offer .api=${this.api}></clew-passkey-offer>`}
       </main>`;
   }
 

@@ -27,14 +27,33 @@ export function currentLanguage(): Language {
 }
 
 export function setLanguage(next: Language): void {
-  language = next;
   try {
     localStorage.setItem(KEPT, next);
   } catch {
     // nothing can be kept in this window; the choice holds as long as it is open
   }
+  change(next);
+}
+
+function change(next: Language): void {
+  language = next;
   showLanguage();
   for (const listener of listeners) listener();
+}
+
+/** Speak the language of who has signed in, where this browser has no choice of its own. */
+export function adoptLanguage(theirs: Language | null): void {
+  if (theirs && theirs !== language && !chosen()) change(theirs);
+}
+
+/** Leave the language to the browser again. */
+export function leaveLanguage(): void {
+  try {
+    localStorage.removeItem(KEPT);
+  } catch {
+    // nothing was kept either
+  }
+  change(preferred(globalThis.navigator?.languages ?? []));
 }
 
 /** Hear of changes; returns how to stop. */
