@@ -15,7 +15,7 @@ from markdown_it.token import Token
 
 from crdt_docs.richtext import Marks, Node, Span, check, merged
 
-_SAFE: Final = re.compile(r"(?:https?|mailto|tel|ftp):|[^:]*(?:[/?#]|$)", re.IGNORECASE)
+_SAFE: Final = re.compile(r"(?:https?|mailto|tel|ftp):|(?![\\/]{2})[^:]*(?:[/?#]|$)", re.IGNORECASE)
 _TAG: Final = re.compile(r"<(/?)(strong|b|em|i|s|del|strike|u|ins|code|br)\s*/?>", re.IGNORECASE)
 _BOX: Final = re.compile(r"\[([ xX])\](?:\s+|$)")
 _TAG_MARKS: Final = {
@@ -43,7 +43,10 @@ _PLAIN_NODES: Final = {
 
 
 def is_safe_link(address: str) -> bool:
-    """Whether a link may be followed from a document: web, mail, phone, or relative; never a script."""
+    """Whether a link may be followed from a document: web, mail, phone, or relative; never a script.
+
+    Nor ``//host`` or ``\\\\host``: an office program opens it as a share, and shows that host who is signed in.
+    """
     squeezed = re.sub(r"[\x00-\x20\x7f]", "", address)
     return bool(squeezed) and _SAFE.match(squeezed) is not None
 

@@ -117,10 +117,15 @@ def routes(
     async def change(call: Call, change: TaskChange) -> TaskAnswer:
         task = TaskId(call.ids["id"])
         role = await authority.require(call.principal, task, Role.EDITOR)
+        before = await tasks.get(call.principal.user, task)
         changed = await tasks.patch(call.principal.user, task, clock.now(), name=change.name, status=change.status)
-        if changed is None:
+        if before is None or changed is None:
             raise NotFound
-        await documents.compose(DocName(task), call.principal, _display(change.name, change.status))
+        try:
+            await documents.compose(DocName(task), call.principal, _display(change.name, change.status))
+        except ClewError:
+            await tasks.restore(changed[0], before[0])  # who is told that it failed is not to see it done
+            raise
         return task_answer(changed[0], role)
 
     async def delete(call: Call, _: Nothing) -> None:

@@ -14,7 +14,7 @@ from crdt_docs.updates.compose import Composer
 from server.domain import turn as states
 from server.domain.access import Principal, Role
 from server.domain.clock import Clock, iso
-from server.domain.errors import NotFound
+from server.domain.errors import ClewError, NotFound
 from server.domain.turn import Leased, Outcome, Renewed, Turn
 from server.doors.authority import Authority
 from server.doors.revocation import deed
@@ -252,14 +252,19 @@ def routes(
     async def propose(call: Call, proposed: NameProposed) -> TaskAnswer:
         task = TaskId(call.ids["id"])
         role = await authority.require(call.principal, task, Role.EDITOR)
+        before = await tasks.get(call.principal.user, task)
         named = await tasks.propose_name(task, proposed.name, clock.now())
-        if named is None:
+        if before is None or named is None:
             raise NotFound
 
         def show(composer: Composer) -> None:
             composer.set("meta", "name", proposed.name)
 
-        await documents.compose(DocName(task), call.principal, show)
+        try:
+            await documents.compose(DocName(task), call.principal, show)
+        except ClewError:
+            await tasks.restore(named, before[0])
+            raise
         return task_answer(named, role)
 
     return [

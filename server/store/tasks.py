@@ -120,6 +120,21 @@ class Tasks:
         )
         return (task_of(rows[0]), Role(rows[0][7])) if rows else None
 
+    async def restore(self, given: Task, before: Task) -> None:
+        """Take a change back that the document could not show, unless somebody has changed it again since."""
+        await self._database.write(
+            "UPDATE tasks SET name = ?1, named_by = ?2, status = ?3, updated_at = ?4"
+            " WHERE id = ?5 AND name = ?6 AND named_by = ?7 AND status = ?8",
+            before.name,
+            before.named_by,
+            before.status,
+            before.updated_at,
+            before.id,
+            given.name,
+            given.named_by,
+            given.status,
+        )
+
     async def propose_name(self, task: TaskId, name: str, at: float) -> Task | None:
         """Let an agent name the task. Raises Conflict if a person has named it; None if there is no such task."""
         async with self._database.transaction() as tx:

@@ -105,6 +105,13 @@ def test_what_a_stranger_wrote_is_shown_as_words() -> None:
         ("JaVa\tScript:alert(1)", False),
         (" data:text/html,x", False),
         ("vbscript:x", False),
+        ("file:///etc/passwd", False),
+        (r"\\host\share\x", False),
+        ("//host/share", False),
+        ("/\\host/share", False),
+        ("\t//host", False),
+        (r"C:\x", False),
+        ("a//b", True),
         ("", False),
     ],
 )
