@@ -126,7 +126,7 @@ def table(nouns: Nouns, doors: Doors, parts: Parts, clock: Clock, version: str) 
             nouns.audit,
             clock,
         ),
-        *handoffs.routes(doors.handover, reception, nouns.tasks, nouns.devices, clock),
+        *handoffs.routes(doors.handover, authority, reception, nouns.tasks, nouns.devices, clock),
     ]
     return [*rows, *openapi.routes(rows, version)]
 

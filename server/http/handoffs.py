@@ -16,6 +16,7 @@ from crdt_docs.ids import DeviceId, SessionId, TaskId
 from server.domain.clock import Clock, iso
 from server.domain.errors import Invalid
 from server.domain.handoff import LONGEST_VISIT, VISIT, Handoff, HandoffId, spell
+from server.doors.authority import Authority
 from server.doors.handoffs import Handover, Known, Newcomer, Presented, Wanted
 from server.doors.links import Entered
 from server.doors.origin import Hosts
@@ -27,6 +28,13 @@ from server.store.devices import Devices
 from server.store.tasks import Tasks
 
 Secret = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+
+
+class TaskAddress(Answer):
+    """The plain address of a task. It lets nobody in who is not in already; ``qr`` is it as the rows of a QR code."""
+
+    url: str
+    qr: list[str]
 
 
 class HandoffNew(Input):
@@ -122,15 +130,20 @@ class Paused(Answer):
     until: str
 
 
-def routes(handover: Handover, reception: Reception, tasks: Tasks, devices: Devices, clock: Clock) -> list[Row]:
+def routes(handover: Handover, authority: Authority, reception: Reception, tasks: Tasks, devices: Devices, clock: Clock) -> list[Row]:
     """The endpoints of handing over."""
+
+    async def address(call: Call, _: Nothing) -> TaskAddress:
+        task = TaskId(call.ids["id"])
+        await authority.role(call.principal, task)
+        url = f"{_base(call.request)}/t/{task}"
+        return TaskAddress(url=url, qr=draw_qr(url))
 
     async def offer(call: Call, new: HandoffNew) -> HandoffOffered:
         role = read_role(new.role) if new.role is not None else None
         wanted = Wanted(TaskId(new.task), role, new.ttl, new.how, _session(new.session))
         handoff, code = await handover.offer(call.principal, wanted, address_of(call.request))
-        base = f"{call.request.url.scheme}://{call.request.headers['host']}"
-        url = f"{base}/h#{handoff.id}.{code}" if new.how == "qr" else None
+        url = f"{_base(call.request)}/h#{handoff.id}.{code}" if new.how == "qr" else None
         return HandoffOffered(
             id=handoff.id,
             expires_at=iso(handoff.expires_at),
@@ -203,6 +216,15 @@ def routes(handover: Handover, reception: Reception, tasks: Tasks, devices: Devi
         )
 
     return [
+        Endpoint(
+            "GET",
+            "/tasks/{id}/address",
+            address,
+            Nothing,
+            TaskAddress,
+            "The task's plain address, for a device that is signed in.",
+            errors=("forbidden", "not_found"),
+        ),
         Endpoint(
             "POST",
             "/handoffs",
@@ -289,6 +311,10 @@ def _peer(request: Request) -> str:
 
 def _is_loopback(address: str) -> bool:
     return address == "::1" or address.startswith("127.")
+
+
+def _base(request: Request) -> str:
+    return f"{request.url.scheme}://{request.headers['host']}"
 
 
 def _presented(given: CodePresented) -> Presented:

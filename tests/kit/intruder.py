@@ -176,6 +176,7 @@ FOREIGN: Final[dict[Route, Attempt]] = {
     ("POST", "/tasks/{id}/messages"): Attempt("task", {"text": "boo"}),
     ("GET", "/tasks/{id}/working-set"): Attempt("task"),
     ("GET", "/tasks/{id}/resume"): Attempt("task"),
+    ("GET", "/tasks/{id}/address"): Attempt("task"),
     ("GET", "/tasks/{id}/authors"): Attempt("task"),
     ("GET", "/tasks/{id}/agents"): Attempt("task"),
     ("POST", "/tasks/{id}/agents/stop"): Attempt("task", {}),

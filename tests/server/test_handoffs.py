@@ -251,7 +251,7 @@ async def test_checklist_11_no_secret_is_in_an_address_that_is_asked_for(
 
 VISITOR = {
     "GET /tasks", "GET /tasks/{id}", "PATCH /tasks/{id}", "GET /tasks/{id}/working-set", "GET /tasks/{id}/resume",
-    "GET /tasks/{id}/authors", "GET /tasks/{id}/turns", "GET /tasks/{id}/policy", "GET /tasks/{id}/members", "POST /tasks/{id}/messages",
+    "GET /tasks/{id}/authors", "GET /tasks/{id}/turns", "GET /tasks/{id}/policy", "GET /tasks/{id}/address", "GET /tasks/{id}/members", "POST /tasks/{id}/messages",
     "POST /tasks/{id}/tickets", "POST /sessions", "POST /signout", "GET /me", "GET /openapi.json", "POST /signin",
     "POST /handoffs/redeem", "POST /handoffs/collect",
 }  # fmt: skip
