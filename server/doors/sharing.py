@@ -91,6 +91,7 @@ class Sharing:
             raise Unauthenticated("This link is for people of this server: sign in, then open it again.", "sign_in")
         level = Level.NONE if arrival.key is None else Level.SOFTWARE
         await self._check(Principal(UserId(""), "", task=share.task, level=level), share)
+        await self._threshold.require_own_key(UserId(""), arrival.key)
         now = self._clock.now()
         guest = await self._shares.join_as_guest(share, language, now)
         if guest is None:

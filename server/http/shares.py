@@ -17,7 +17,7 @@ from server.doors.proofs import target_of
 from server.doors.revocation import Revocation
 from server.doors.sharing import Sharing, Wanted
 from server.http.endpoint import Answer, Call, Endpoint, Input, Nothing, Row
-from server.http.reception import Reception
+from server.http.reception import Person, Reception
 from server.http.shapes import RoleName, Uuid, read_role, role_name
 from server.store.shares import Shares
 
@@ -77,7 +77,7 @@ class ShareJoined(Answer):
     task: str
     role: RoleName
     fresh: bool
-    name: str
+    user: Person
 
 
 def routes(
@@ -112,11 +112,17 @@ def routes(
         if await reception.authentication.login(request.headers) is not None:
             who = await reception.authentication.of_request(request.headers, target_of(request))
             joined = await sharing.join(who, share)
-            return ShareJoined(task=share.task, role=role_name(joined.role), fresh=joined.fresh, name=who.name)
+            return ShareJoined(
+                task=share.task,
+                role=role_name(joined.role),
+                fresh=joined.fresh,
+                user=Person(id=who.user, name=who.name),
+            )
         arrival = await reception.receive(request)
         language = preferred(request.headers.get("accept-language"))
         entered = await sharing.welcome(arrival, share, language)
-        answer = ShareJoined(task=share.task, role=role_name(share.role), fresh=True, name=entered.user.name)
+        user = Person(id=entered.user.id, name=entered.user.name)
+        answer = ShareJoined(task=share.task, role=role_name(share.role), fresh=True, user=user)
         response = Response(answer.model_dump_json(), media_type="application/json")
         return await reception.give(response, request, arrival, entered)
 

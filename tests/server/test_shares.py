@@ -76,7 +76,7 @@ async def test_a_guest_comes_in_under_a_name_of_ours_to_that_task_alone(wire: Wi
     assert [(one["uses"], one["open"], one["used_at"] is None) for one in listed] == [(2, False, False)]
     assert link["shown"]["secret"] not in str(listed)
     chinese = await present(app, await a_link(owner, task), accept_language="zh-CN")
-    assert chinese.json["name"].startswith("访客")
+    assert chinese.json["user"]["name"].startswith("访客")
 
 
 async def test_a_link_withdrawn_takes_with_it_whoever_came_by_it_and_nobody_else(wire: Wire) -> None:
