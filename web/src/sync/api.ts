@@ -94,6 +94,8 @@ export interface Me extends Person {
   device: string | null;
   /** The language that they have chosen; null or absent where they have not, or the server is older. */
   language?: "en" | "zh" | null;
+  /** Where this device was let in to one task alone: that task, and until when (ISO 8601). */
+  visiting?: { task: string; until: string | null } | null;
 }
 
 /** One of the person's own devices; times are ISO 8601. */
@@ -118,10 +120,15 @@ export interface Link {
   qr: string[];
 }
 
+/** `until` (ISO 8601) ends a place; `link` is the share link that they came by. A guest was named by the server. */
 export interface Member {
   user: string;
   name: string;
   role: Task["role"];
+  until: string | null;
+  over: boolean;
+  link: string | null;
+  guest: boolean;
 }
 
 /** RFC 9457, with the contract's seven codes; `status` 0 stands for "no answer at all". */
@@ -132,6 +139,8 @@ export class Problem extends Error {
     readonly why: string,
     /** Which rule it was, where the code does not say enough. */
     readonly reason?: string,
+    /** Seconds after which it may be tried again, where the server says so. */
+    readonly wait?: number,
   ) {
     super(why);
   }
@@ -156,8 +165,15 @@ export class Api {
   }
 
   async me(): Promise<Me> {
-    const { user, device, language } = await this.ask<{ user: Person; device: string | null; language?: Me["language"] }>("GET", "/me");
-    return { ...user, device, language: language ?? null };
+    const { user, device, language, task, expires_at } = await this.ask<{
+      user: Person;
+      device: string | null;
+      language?: Me["language"];
+      task?: string | null;
+      expires_at?: string | null;
+    }>("GET", "/me");
+    const visiting = task ? { task, until: expires_at ?? null } : null;
+    return { ...user, device, language: language ?? null, visiting };
   }
 
   async tasks(): Promise<Task[]> {
@@ -337,7 +353,8 @@ function textOf(answer: Response): Promise<string> {
 function problemOf(answer: Response, text: string): Problem {
   const { code, detail, title, reason } = (parse(text) ?? {}) as Record<string, string | undefined>;
   const why = detail ?? title ?? `The server answered ${answer.status}.`;
-  return new Problem(answer.status, code ?? "unavailable", why, reason);
+  const wait = Number(answer.headers.get("retry-after") ?? NaN);
+  return new Problem(answer.status, code ?? "unavailable", why, reason, Number.isFinite(wait) ? wait : undefined);
 }
 
 /** The name for people of a Content-Disposition (RFC 6266). */

@@ -74,6 +74,12 @@ export class LocalCopy {
     void this.#write().then(() => this.#database?.close());
   }
 
+  /** Keep nothing more, not even what is about to be written. */
+  abandon(): void {
+    this.onchange = () => undefined;
+    this.#fail();
+  }
+
   readonly #heard = (update: Uint8Array, origin: unknown): void => {
     if (origin === this || this.#over) return;
     this.#waiting.push(update);

@@ -138,6 +138,16 @@ export class OpenTask {
     this.sync.destroy();
   }
 
+  /** End it for good, as somebody who may not have it any more: what was not sent, and then nothing is kept or heard. */
+  abandon(): Lost[] {
+    const unsent = this.sync.unsaved ? lostBetween(this.sync.doc, new Y.Doc(), this.copy.reached) : [];
+    this.#isOver = true;
+    this.#listeners.clear();
+    this.copy.abandon();
+    this.sync.destroy();
+    return unsent;
+  }
+
   #know(known: Task): void {
     if (this.#isOver) return;
     this.known = known;

@@ -10,11 +10,13 @@ import { WebsocketProvider } from "y-websocket";
 import * as Y from "yjs";
 
 import { Light, type Shown } from "./light";
+import { hear } from "./notices";
 import { ticketSocketClass, type End } from "./ticket_socket";
 
 export const BARRIER = 100;
 export const REFUSAL = 101;
 export const RENEWAL = 102;
+export const NOTICE = 103;
 
 /** Ask this long after the last edit, and at the latest this long after the first unasked one. */
 const QUIET = 150;
@@ -152,6 +154,7 @@ export class TaskSync {
       this.#tell();
     };
     provider.messageHandlers[RENEWAL] = () => void this.#renew();
+    provider.messageHandlers[NOTICE] = (_out, message) => hear(decoding.readVarString(message));
     globalThis.addEventListener?.("offline", this.#offline);
     globalThis.addEventListener?.("online", this.#awake);
     globalThis.document?.addEventListener("visibilitychange", this.#awake);

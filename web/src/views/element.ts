@@ -4,6 +4,7 @@ import { LitElement } from "lit";
 
 import { Problem } from "../sync/api";
 import { onLanguage, say } from "../words/language";
+import { ruleOf } from "./access_words";
 
 export class PageElement extends LitElement {
   #unhear: (() => void) | null = null;
@@ -26,6 +27,7 @@ export class PageElement extends LitElement {
 /** What the page says to its own frame. */
 export interface PageEvents {
   "signed-out": CustomEvent<string>;
+  revoked: CustomEvent<string>;
   go: CustomEvent<string>;
 }
 
@@ -35,6 +37,11 @@ export function go(from: HTMLElement, path: string): void {
 
 export function signedOut(from: HTMLElement, why: string): void {
   from.dispatchEvent(new CustomEvent("signed-out", { detail: why, bubbles: true }));
+}
+
+/** Say that this device was signed out from another; `words` were not sent. */
+export function revoked(from: HTMLElement, words: string): void {
+  from.dispatchEvent(new CustomEvent("revoked", { detail: words, bubbles: true }));
 }
 
 /** Follow a link inside the page, unless it is meant for another tab. */
@@ -49,6 +56,8 @@ export function whyOf(error: unknown): string {
   if (!(error instanceof Problem)) return error instanceof Error ? error.message : String(error);
   if (error.status === 0 || error.code === "unavailable") return say("problem.unavailable");
   if (error.code === "not_found") return say("problem.not_found");
+  const rule = ruleOf(error);
+  if (rule) return rule;
   if (error.code === "forbidden") return say("problem.forbidden");
   return error.why;
 }

@@ -4,18 +4,23 @@ import { html, nothing } from "lit";
 import { keyed } from "lit/directives/keyed.js";
 
 import { Api, Problem, type Me } from "../sync/api";
+import { onSignedOut, tellSignedOut } from "../sync/notices";
 import { Session } from "../sync/session";
 import { Shelf } from "../sync/shelf";
 import { adoptLanguage, currentLanguage, onLanguage, say, showLanguage, type Plain } from "../words/language";
 import { PageElement, whyOf } from "./element";
+import "./handoff_notices";
 import { SHOW_ACCOUNT, SHOW_DEVICES, SIGN_OUT } from "./menu";
 import { takeBack } from "./sign_in";
 import "./task_list";
+import { noteWhereTo, takeWhereTo } from "./where_to";
 
 const TASK = /^\/t\/([0-9a-f-]{36})\/?$/;
 /** Pages that are fetched when somebody is first there. */
 const INVITED = /^\/i\/?$/;
+const SHARED = /^\/s\/?$/;
 const DEVICE = /^\/device\/?$/;
+const HANDOFF = /^\/h\/?$/;
 /** How a way through an organisation went, as the server says it in the fragment. */
 const WENT: Record<string, Plain> = {
   closed: "sign_in.closed",
@@ -28,7 +33,12 @@ const WENT: Record<string, Plain> = {
 /** Milliseconds. */
 const SOON = 3_000;
 
-type State = { kind: "starting" } | { kind: "in"; shelf: Shelf } | { kind: "out"; why: string; anew?: boolean } | { kind: "failed"; why: string };
+type State =
+  | { kind: "starting" }
+  | { kind: "in"; shelf: Shelf }
+  | { kind: "out"; why: string; anew?: boolean }
+  | { kind: "revoked"; words: string }
+  | { kind: "failed"; why: string };
 
 export class Page extends PageElement {
   static override properties = {
@@ -51,6 +61,7 @@ export class Page extends PageElement {
   readonly #session = new Session(this.#api);
   /** Whether this browser's key is another person's than who wants to come in. */
   #anew = false;
+  #unhear: (() => void) | null = null;
 
   constructor() {
     super();
@@ -69,8 +80,11 @@ export class Page extends PageElement {
     addEventListener("popstate", this.#moved);
     addEventListener("hashchange", this.#keyed);
     this.addEventListener("go", (event) => this.#go((event as CustomEvent<string>).detail));
-    this.addEventListener("signed-out", (event) => (this.state = { kind: "out", why: (event as CustomEvent<string>).detail }));
+    this.addEventListener("signed-out", (event) => this.#out((event as CustomEvent<string>).detail));
+    this.addEventListener("revoked", (event) => void this.#revoked((event as CustomEvent<string>).detail));
+    this.#unhear = onSignedOut(() => void this.#lookAgain());
     this.addEventListener(SIGN_OUT, () => void this.#signOut());
+    this.addEventListener("joined", (event) => this.#joined((event as CustomEvent<string>).detail));
     this.addEventListener("signed-in", () => this.#signedIn());
     this.addEventListener(SHOW_DEVICES, () => void this.#show(() => import("./devices_dialog"), "isAtDevices"));
     this.addEventListener(SHOW_ACCOUNT, () => void this.#show(() => import("./account_dialog"), "isAtAccount"));
@@ -81,10 +95,15 @@ export class Page extends PageElement {
     super.disconnectedCallback();
     removeEventListener("popstate", this.#moved);
     removeEventListener("hashchange", this.#keyed);
+    this.#unhear?.();
   }
 
   override render() {
     const { state } = this;
+    if (HANDOFF.test(this.path)) {
+      if (!this.#has("clew-handoff-page", () => import("./handoff_page"))) return this.#loading();
+      return html`<clew-handoff-page .api=${this.#api}></clew-handoff-page>`;
+    }
     if (state.kind === "starting") return this.#loading();
     if (state.kind === "failed") {
       return html`<main class="list">
@@ -96,6 +115,15 @@ export class Page extends PageElement {
       if (!this.#has("clew-invited-page", () => import("./invited_page"))) return this.#loading();
       const me = state.kind === "in" ? state.shelf.me : null;
       return html`<clew-invited-page .api=${this.#api} .me=${me}></clew-invited-page>`;
+    }
+    if (state.kind === "revoked") {
+      const on = (): void => void (this.state = { kind: "out", why: "" });
+      return html`<clew-revoked-page .words=${state.words} @on=${on}></clew-revoked-page>`;
+    }
+    if (SHARED.test(this.path)) {
+      if (!this.#has("clew-access-page", () => import("./access_page"))) return this.#loading();
+      const me = state.kind === "in" ? state.shelf.me : null;
+      return html`<clew-access-page .api=${this.#api} .me=${me}></clew-access-page>`;
     }
     if (state.kind === "out") return html`<clew-sign-in .api=${this.#api} why=${state.why} ?anew=${state.anew}></clew-sign-in>`;
     const { shelf } = state;
@@ -128,7 +156,8 @@ export class Page extends PageElement {
       this.isAtAccount
         ? html`<clew-account-dialog .api=${api} @closed=${() => (this.isAtAccount = false)}></clew-account-dialog>`
         : nothing
-    }`;
+    }
+    <clew-handoff-notices .api=${api} .me=${me}></clew-handoff-notices>`;
   }
 
   #loading() {
@@ -143,6 +172,14 @@ export class Page extends PageElement {
       (error: unknown) => this.#fail(error),
     );
     return false;
+  }
+
+  /** A share link has led to a task, perhaps as somebody whom this page did not know yet. */
+  #joined(path: string): void {
+    this.state = { kind: "starting" };
+    history.replaceState(null, "", path);
+    this.path = path;
+    void this.#start();
   }
 
   #signedIn(): void {
@@ -166,6 +203,11 @@ export class Page extends PageElement {
     }
     try {
       if (key) await this.#api.signIn(key);
+      const next = key && this.path === "/" ? takeWhereTo() : null;
+      if (next) {
+        history.replaceState(null, "", next);
+        this.path = next;
+      }
     } catch (error) {
       if (!(error instanceof Problem) || error.status === 0) return this.#fail(error);
       // the link may be spent because this very browser has used it: then it is signed in all the same
@@ -195,8 +237,36 @@ export class Page extends PageElement {
   }
 
   #refuse(error: unknown, why: string): void {
-    if (error instanceof Problem && error.code === "unauthenticated") this.state = { kind: "out", why, anew: this.#anew };
+    if (error instanceof Problem && error.code === "unauthenticated") this.#out(why);
     else this.#fail(error);
+  }
+
+  #out(why: string): void {
+    if (this.state.kind === "revoked") return;
+    if (TASK.test(this.path)) noteWhereTo(this.path);
+    this.state = { kind: "out", why, anew: this.#anew };
+  }
+
+  /** Signed out from another device: nothing of the person's stays here, and no other tab goes on. */
+  async #revoked(words: string): Promise<void> {
+    const shelf = this.state.kind === "in" ? this.state.shelf : null;
+    await import("./handoff_revoked");
+    this.state = { kind: "revoked", words };
+    history.replaceState(null, "", "/");
+    this.path = "/";
+    sessionStorage.clear();
+    tellSignedOut();
+    await shelf?.clear();
+  }
+
+  /** Another tab says that nobody is signed in here any more. A tab with a task open hears it by its own socket. */
+  async #lookAgain(): Promise<void> {
+    if (this.state.kind !== "in" || TASK.test(this.path)) return;
+    try {
+      await this.#api.me();
+    } catch (error) {
+      if (error instanceof Problem && error.code === "unauthenticated") await this.#revoked("");
+    }
   }
 
   /** The server first: while it is away, nobody is signed out, and nothing is forgotten. */

@@ -69,6 +69,7 @@ export class SignIn extends PageElement {
       </div>
       <p>${say("sign_in.how")}</p>
       <pre tabindex="0"><code>clew link</code></pre>
+      <p><a href="/h">${say("join.have_code")}</a></p>
       ${
         elsewhere
           ? html`<p class="quiet">${say("sign_in.elsewhere")} <a href=${elsewhere + location.pathname}>${elsewhere}</a></p>`

@@ -5,7 +5,7 @@
 
 import { html, nothing } from "lit";
 
-import type { Api, Candidate, Person, Task } from "../sync/api";
+import type { Api, Candidate, Me, Task } from "../sync/api";
 import { Problem } from "../sync/api";
 import type { Session } from "../sync/session";
 import type { Shelf } from "../sync/shelf";
@@ -33,7 +33,7 @@ export class TaskList extends PageElement {
   declare api: Api;
   declare session: Session;
   declare shelf: Shelf;
-  declare me: Person;
+  declare me: Me;
   /** Whether the page was opened here, rather than come back to from a task. */
   declare isFirst: boolean;
   declare tasks: Task[] | null;
@@ -84,7 +84,9 @@ export class TaskList extends PageElement {
             ? html`<p class="notice" role="status">
                 ${say("list.offline")} <button type="button" @click=${this.#load}>${say("again")}</button>
               </p>`
-            : html`<form class="new" @submit=${this.#create}>
+            : this.me.visiting
+              ? nothing
+              : html`<form class="new" @submit=${this.#create}>
                 <label for="new-task">${say("list.new")}</label>
                 <div class="row">
                   <input id="new-task" name="name" maxlength="200" autocomplete="off" placeholder=${say("list.placeholder")} />
@@ -93,7 +95,7 @@ export class TaskList extends PageElement {
               </form>`
         }
         ${this.failure ? html`<p class="failure" role="alert">${this.failure}</p>` : nothing} ${this.#list()}
-        ${this.isOffline ? nothing : html`<clew-passkey-offer .api=${this.api}></clew-passkey-offer>`}
+        ${this.isOffline || this.me.visiting ? nothing : html`<clew-passkey-offer .api=${this.api}></clew-passkey-offer>`}
       </main>`;
   }
 

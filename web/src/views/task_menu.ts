@@ -23,10 +23,13 @@ export interface TaskMenu {
   setStatus: (status: Task["status"]) => void;
   catchUp: () => void;
   showMembers: () => void;
-  save: (format: string) => void;
+  /** Null where it is not to be taken away. */
+  save: ((format: string) => void) | null;
+  /** Null where it is not to be handed on. */
+  handOver: (() => void) | null;
 }
 
-export function taskMenu({ status, setStatus, catchUp, showMembers, save }: TaskMenu): TemplateResult {
+export function taskMenu({ status, setStatus, catchUp, showMembers, save, handOver }: TaskMenu): TemplateResult {
   const chosen = (event: Event): void => setStatus((event.target as HTMLSelectElement).value as Task["status"]);
   return html`${
       status
@@ -42,10 +45,21 @@ export function taskMenu({ status, setStatus, catchUp, showMembers, save }: Task
     }
     <button type="button" popovertarget="menu" popovertargetaction="hide" @click=${catchUp}>${say("menu.catch_up")}</button>
     <button type="button" popovertarget="menu" popovertargetaction="hide" @click=${showMembers}>${say("menu.members")}</button>
-    ${FILES.map(
-      ([format, name]) =>
-        html`<button type="button" popovertarget="menu" popovertargetaction="hide" @click=${() => save(format)}>
-          ${say(name)}
-        </button>`,
-    )}`;
+    ${
+      handOver
+        ? html`<button type="button" popovertarget="menu" popovertargetaction="hide" @click=${handOver}>
+            ${say("handoff.title")}
+          </button>`
+        : nothing
+    }
+    ${
+      save
+        ? FILES.map(
+            ([format, name]) =>
+              html`<button type="button" popovertarget="menu" popovertargetaction="hide" @click=${() => save(format)}>
+                ${say(name)}
+              </button>`,
+          )
+        : nothing
+    }`;
 }

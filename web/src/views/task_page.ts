@@ -8,15 +8,17 @@ import { putBack } from "../doc/unsent";
 import { Problem, type Api, type Me, type Task } from "../sync/api";
 import type { Shown } from "../sync/light";
 import { OpenTask } from "../sync/open_task";
+import { REVOKED } from "../sync/notices";
 import type { Session } from "../sync/session";
 import type { Shelf } from "../sync/shelf";
 import type { End } from "../sync/ticket_socket";
-import { say, type Plain } from "../words/language";
+import { inFull, say, type Plain } from "../words/language";
 import { Announcer } from "./announcer";
 import "./conversation_view";
 import type { ConversationView } from "./conversation_view";
 import "./documents_view";
-import { follow, go, isSignedOut, PageElement, signedOut, whyOf } from "./element";
+import { follow, go, isSignedOut, PageElement, revoked, signedOut, whyOf } from "./element";
+import { handOverSign } from "./handoff_parts";
 import "./ledger_view";
 import type { LedgerView } from "./ledger_view";
 import { lightView, wordsOf } from "./light_view";
@@ -50,6 +52,7 @@ export class TaskPage extends PageElement {
     isAway: { state: true },
     isCatchingUp: { state: true },
     isAtMembers: { state: true },
+    isHandingOver: { state: true },
     spoken: { state: true },
     agents: { state: true },
   };
@@ -68,6 +71,7 @@ export class TaskPage extends PageElement {
   declare isAway: boolean;
   declare isCatchingUp: boolean;
   declare isAtMembers: boolean;
+  declare isHandingOver: boolean;
   declare spoken: string;
   declare agents: AgentHere[];
   #open: OpenTask | null = null;
@@ -85,6 +89,7 @@ export class TaskPage extends PageElement {
     this.isAway = false;
     this.isCatchingUp = false;
     this.isAtMembers = false;
+    this.isHandingOver = false;
     this.spoken = "";
     this.agents = [];
   }
@@ -118,13 +123,32 @@ export class TaskPage extends PageElement {
     return html`<div class="task-page" data-panel=${this.panel}>
       <header class="task-head">
         <a class="back" href="/" aria-label=${say("task.back")} @click=${(event: MouseEvent) => follow(this, event, "/")}>←</a>
-        ${this.#nameField(name)} ${appMenu(this.#menu())}
+        ${this.#nameField(name)}
+        ${
+          this.me.visiting
+            ? nothing
+            : html`<button
+                type="button"
+                class="hand-over"
+                aria-label=${say("handoff.title")}
+                title=${say("handoff.title")}
+                @click=${this.#handOver}
+              >
+                ${handOverSign}
+              </button>`
+        }
+        ${appMenu(this.#menu())}
         <div class="task-line">${lightView(this.light, this.#open?.keeping ?? "kept")} ${peopleView(people)}</div>
       </header>
       <aside class="notices" aria-label=${say("task.notices")}>
         ${this.failure ? html`<p class="failure" role="alert">${this.failure}</p>` : nothing}
         ${this.lost ? signInAgain(this.#goOn) : nothing} ${this.isAway && !this.lost && !this.failure ? awayView(this.#open?.keeping === "failed", () => this.#sync?.retry()) : nothing}
         ${also ? html`<p class="also">${also}</p>` : nothing}
+        ${
+          this.me.visiting?.until
+            ? html`<p class="also">${say("visit.only", { until: inFull(Date.parse(this.me.visiting.until)) })}</p>`
+            : nothing
+        }
         ${this.#open?.keeping === "failed" ? html`<p class="also">${say("copy.none")}</p>` : nothing}
         ${offersView(this.#open?.offers ?? [], {
           putBack: (offer) => {
@@ -138,6 +162,16 @@ export class TaskPage extends PageElement {
       ${this.#body(readable)}
       <p class="unseen" role="status" aria-live="polite">${this.spoken}</p>
       ${this.isAtMembers ? this.#members() : nothing}
+      ${
+        this.isHandingOver
+          ? html`<clew-handoff-dialog
+              .api=${this.api}
+              .session=${this.session}
+              .task=${this.task}
+              @closed=${() => (this.isHandingOver = false)}
+            ></clew-handoff-dialog>`
+          : nothing
+      }
     </div>`;
   }
 
@@ -168,7 +202,10 @@ export class TaskPage extends PageElement {
       setStatus: (status) => void this.#change(() => this.api.setStatus(this.task, status)),
       catchUp: () => (this.isCatchingUp = true),
       showMembers: () => (this.isAtMembers = true),
-      save: (format) => void this.#change(async () => (saveFile(await this.api.exportFile(this.task, format)), {})),
+      save: this.me.visiting
+        ? null
+        : (format) => void this.#change(async () => (saveFile(await this.api.exportFile(this.task, format)), {})),
+      handOver: this.me.visiting ? null : this.#handOver,
     });
   }
 
@@ -323,10 +360,23 @@ export class TaskPage extends PageElement {
   }
 
   async #ended({ code, reason }: End): Promise<void> {
+    if (code === 4403 && reason === REVOKED && (await this.#isSignedOut())) return this.#abandon();
     if (code === 4401 || (code === 4403 && (await this.#isSignedOut()))) return void (this.lost = true);
     this.light = { kind: "refused", why: reason || say("ended.closed") };
     this.failure = say(ENDED[code] ?? "ended.refused");
   }
+
+  /** This device was signed out from another: nothing of the task stays here but the words that nobody else has. */
+  #abandon(): void {
+    const lost = this.#open?.abandon() ?? [];
+    this.#open = null;
+    revoked(this, lost.map(({ text }) => text).join("\n\n"));
+  }
+
+  readonly #handOver = async (): Promise<void> => {
+    await this.#change(() => import("./handoff_dialog").then(() => ({})));
+    this.isHandingOver = customElements.get("clew-handoff-dialog") !== undefined;
+  };
 
   async #isSignedOut(): Promise<boolean> {
     try {
