@@ -76,6 +76,10 @@ class Authentication:
         user = await self._user(login.user)
         return _proven(_of_login(login, user, since), await self._check.of(login, headers, target))
 
+    def nonce(self) -> str:
+        """What the next proof has to repeat."""
+        return self._check.proofs.nonces.issue()
+
     async def login(self, headers: Headers) -> Login | None:
         """The living login that the cookie stands for; whether it is a copy of the cookie is not looked at."""
         secret = self._cookies.read(headers)

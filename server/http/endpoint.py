@@ -54,6 +54,10 @@ class Authenticates(Protocol):
         """Find out who is asking, and for what."""
         ...
 
+    def nonce(self) -> str:
+        """What the next proof has to repeat."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -127,6 +131,8 @@ class _Path:
             response = await self._answer(request)
         except ClewError as error:
             response = respond(error)
+        if "dpop" in request.headers:
+            response.headers["dpop-nonce"] = self._door.nonce()
         await response(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:

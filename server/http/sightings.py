@@ -38,3 +38,7 @@ class Sightings:
                 self._noted.popitem(last=False)
             await self._devices.seen([device], now)
         return principal
+
+    def nonce(self) -> str:
+        """What the next proof has to repeat, as the door says."""
+        return self._door.nonce()

@@ -167,6 +167,7 @@ class Browser:
     user: UserId = UserId("")
     device: str = ""
     address: str = "127.0.0.1"
+    scheme: str = "http"
 
     async def ask(self, method: str, path: str, body: object = None, **extra: str | None) -> Answered:
         """One request below the API's prefix, or at the root if the path begins with ``//``.
@@ -182,7 +183,7 @@ class Browser:
             given.pop(key := name.replace("_", "-"), None)
             if value is not None:
                 given[key] = value
-        return await call(self.app, method, whole, given, content, self.address)
+        return await call(self.app, method, whole, given, content, self.address, self.scheme)
 
     async def get(self, path: str, **extra: str | None) -> Answered:
         return await self.ask("GET", path, **extra)
@@ -203,12 +204,18 @@ class Browser:
 
 
 async def call(
-    app: ASGIApp, method: str, target: str, headers: Mapping[str, str], body: bytes, address: str = "127.0.0.1"
+    app: ASGIApp,
+    method: str,
+    target: str,
+    headers: Mapping[str, str],
+    body: bytes,
+    address: str = "127.0.0.1",
+    scheme: str = "http",
 ) -> Answered:
     """One request, straight into the application."""
     path, _, query = target.partition("?")
     scope = {
-        "type": "http", "http_version": "1.1", "asgi": {"version": "3.0"}, "scheme": "http", "method": method,
+        "type": "http", "http_version": "1.1", "asgi": {"version": "3.0"}, "scheme": scheme, "method": method,
         "path": unquote(path), "raw_path": path.encode(), "query_string": query.encode(), "root_path": "",
         "headers": [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()],
         "client": (address, 50000), "server": ("127.0.0.1", 8484),

@@ -11,6 +11,7 @@ import os
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -48,8 +49,8 @@ class RunningServer:
 
     @property
     def url(self) -> str:
-        """``http://127.0.0.1:PORT``; what it prints may say ``localhost``, which it must accept too."""
-        return f"http://127.0.0.1:{self.port}"
+        """``http://127.0.0.1:PORT``, or ``https``; what it prints may say ``localhost``, which it must accept too."""
+        return f"{'https' if '--tls-cert' in self.options else 'http'}://127.0.0.1:{self.port}"
 
     @property
     def pid(self) -> int:
@@ -152,7 +153,8 @@ class RunningServer:
             return False
         self.link = found[0]
         try:
-            with urllib.request.urlopen(f"{self.url}/readyz", timeout=2) as answer:
+            anyone = ssl._create_unverified_context() if self.url.startswith("https") else None
+            with urllib.request.urlopen(f"{self.url}/readyz", timeout=2, context=anyone) as answer:
                 return bool(answer.status == 200)
         except (urllib.error.URLError, ConnectionError, TimeoutError):
             return False

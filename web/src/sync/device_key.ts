@@ -21,7 +21,7 @@ const encoder = new TextEncoder();
 export class DeviceKey {
   #kept: Promise<Kept | null> | null = null;
   #jwk: { of: CryptoKey; jwk: JsonWebKey } | null = null;
-  #nonce = "";
+  #nonce = keptNonce();
   /** By how many milliseconds the server's clock is ahead of this one. */
   #ahead = 0;
 
@@ -52,8 +52,9 @@ export class DeviceKey {
   /** Learn from an answer; whether the same request, proven anew, may be taken now. */
   hear(answer: Response): boolean {
     const nonce = answer.headers.get("dpop-nonce");
-    if (!nonce || answer.status !== 401) return false;
-    this.#nonce = nonce;
+    if (!nonce) return false;
+    if (nonce !== this.#nonce) keepNonce((this.#nonce = nonce));
+    if (answer.status !== 401) return false;
     const date = Date.parse(answer.headers.get("date") ?? "");
     if (Number.isFinite(date)) this.#ahead = date - Date.now();
     this.#kept = null; // another tab may have signed in since
@@ -108,6 +109,25 @@ export class DeviceKey {
       this.#jwk = { of: key, jwk: { kty, crv, x, y } as JsonWebKey };
     }
     return this.#jwk.jwk;
+  }
+}
+
+/** The last nonce is kept for the next page, which else would have to ask for one; it is no secret, and short-lived. */
+const NONCE = "clew.nonce";
+
+function keptNonce(): string {
+  try {
+    return localStorage.getItem(NONCE) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+function keepNonce(nonce: string): void {
+  try {
+    localStorage.setItem(NONCE, nonce);
+  } catch {
+    // a browser that keeps nothing
   }
 }
 
