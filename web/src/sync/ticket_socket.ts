@@ -9,7 +9,7 @@ import { Problem } from "./api";
 export function closeCodeOf(error: unknown): { code: number; reason: string } {
   if (!(error instanceof Problem)) return { code: 1006, reason: "" };
   const codes: Record<number, number> = { 401: 4401, 403: 4403, 404: 4404 };
-  return { code: codes[error.status] ?? 1006, reason: error.why };
+  return { code: codes[error.status] ?? 1006, reason: error.reason ?? error.why };
 }
 
 /** The contract's code for a stale lease, which is worth another attempt. */

@@ -3,7 +3,10 @@
 import { html, nothing } from "lit";
 
 import { Problem, type Api, type Me, type Member } from "../sync/api";
-import { say, type Plain } from "../words/language";
+import { Access } from "../sync/access";
+import { inFull, say, type Plain } from "../words/language";
+import "./access_policy";
+import "./access_shares";
 import { PageDialog } from "./dialog";
 import { whyOf } from "./element";
 
@@ -28,7 +31,7 @@ export class MembersDialog extends PageDialog {
   declare me: Me;
   declare task: string;
   declare members: Member[] | null;
-  /** Of whom it is asked whether they shall go. */
+  /** What is being asked: `remove USER` or `end USER`. */
   declare asked: string;
 
   constructor() {
@@ -53,7 +56,13 @@ export class MembersDialog extends PageDialog {
       <ul class="rows">
         ${this.members.map((one) => this.#member(one, isOwner))}
       </ul>
-      ${isOwner ? this.#adding() : nothing}`;
+      ${
+        isOwner
+          ? html`${this.#adding()}
+              <clew-access-shares .api=${this.api} .task=${this.task} @members-changed=${this.#look}></clew-access-shares>
+              <clew-access-policy .api=${this.api} .task=${this.task}></clew-access-policy>`
+          : nothing
+      }`;
   }
 
   get #own(): Member | undefined {
@@ -63,12 +72,31 @@ export class MembersDialog extends PageDialog {
   #member(one: Member, isOwner: boolean) {
     const isSelf = one.user === this.me.id;
     const name = isSelf ? say("people.self", { name: one.name }) : one.name;
-    const ask = (): void => void (this.asked = one.user);
+    const ask = (): void => void (this.asked = `remove ${one.user}`);
+    const isAsked = this.asked.endsWith(` ${one.user}`);
     return html`<li data-member=${one.user}>
-      <p class="row-name"><b>${name}</b> ${isOwner ? nothing : html`<span class="meta">${say(ROLES[one.role])}</span>`}</p>
-      ${this.asked === one.user ? this.#removing(one, isSelf) : nothing}
-      <div class="acts" ?hidden=${this.asked === one.user}>
+      <p class="row-name">
+        <b>${name}</b> ${one.guest ? html`<span class="badge">${say("members.guest")}</span>` : nothing}
+        ${isOwner ? nothing : html`<span class="meta">${say(ROLES[one.role])}</span>`}
+        ${one.until ? html`<span class="meta">${say(one.over ? "members.ended" : "members.ends", { when: inFull(Date.parse(one.until)) })}</span>` : nothing}
+        ${one.link && !one.guest ? html`<span class="meta">${say("members.by_link")}</span>` : nothing}
+      </p>
+      ${this.asked === `remove ${one.user}` ? this.#removing(one, isSelf) : nothing}
+      ${this.asked === `end ${one.user}` ? this.#ending(one) : nothing}
+      <div class="acts" ?hidden=${isAsked}>
         ${isOwner ? this.#roleField(one) : nothing}
+        ${
+          isOwner && one.role !== "owner"
+            ? html`<button
+                type="button"
+                class="plain"
+                aria-label=${say("members.end_what", { name: one.name })}
+                @click=${() => (this.asked = `end ${one.user}`)}
+              >
+                ${say("members.end")}
+              </button>`
+            : nothing
+        }
         ${
           isSelf || isOwner
             ? html`<button
@@ -107,6 +135,28 @@ export class MembersDialog extends PageDialog {
       </div>
     </div>`;
   }
+
+  #ending(one: Member) {
+    const change = (until: Date | null): void =>
+      void this.#change(async () => void (await new Access(this.api, this.task).setEnd(one.user, until)), say("members.changed"));
+    const submit = (event: SubmitEvent): void => {
+      event.preventDefault();
+      const given = new Date(String(new FormData(event.target as HTMLFormElement).get("until") ?? ""));
+      if (given.getTime() > Date.now()) change(given);
+      else this.failure = say("members.end_past");
+    };
+    return html`<form class="asking" aria-label=${say("members.end_what", { name: one.name })} @submit=${submit}>
+      <label for="member-until">${say("members.end_how", { name: one.name })}</label>
+      <input id="member-until" name="until" type="datetime-local" required value=${localTime(one.until)} />
+      <div class="acts">
+        <button class="primary">${say("save")}</button>
+        ${one.until ? html`<button type="button" @click=${() => change(null)}>${say("members.end_never")}</button>` : nothing}
+        <button type="button" @click=${() => (this.asked = "")}>${say("cancel")}</button>
+      </div>
+    </form>`;
+  }
+
+  readonly #look = (): void => void this.attempt(async () => (await this.#load(), ""));
 
   #adding() {
     return html`<form class="another" @submit=${this.#add}>
@@ -170,6 +220,12 @@ export class MembersDialog extends PageDialog {
 
 function rolesOf(chosen: Member["role"]) {
   return Object.entries(ROLES).map(([role, name]) => html`<option value=${role} ?selected=${role === chosen}>${say(name)}</option>`);
+}
+
+/** A time as its field wants it, on this device's clock; tomorrow, where there is none. */
+function localTime(iso: string | null): string {
+  const at = iso ? new Date(iso) : new Date(Date.now() + 86_400_000);
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
 function explained(error: unknown): string {
