@@ -6,11 +6,19 @@
 import { html, nothing } from "lit";
 
 import type { Api, Device, Link } from "../sync/api";
-import { ago, inFull, say } from "../words/language";
+import { DeviceKey } from "../sync/device_key";
+import { ago, inFull, say, type Plain } from "../words/language";
 import { PageDialog } from "./dialog";
 import { qrCode } from "./qr_code";
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+
+const LEVELS: [level: Device["level"], name: Plain, means: Plain][] = [
+  ["hardware", "devices.level_hardware", "devices.means_hardware"],
+  ["software", "devices.level_software", "devices.means_software"],
+  ["none", "devices.level_none", "devices.means_none"],
+];
+const KINDS: Record<string, Plain> = { browser: "devices.kind_browser", phone: "devices.kind_phone" };
 
 export class DevicesDialog extends PageDialog {
   static override properties = {
@@ -55,6 +63,13 @@ export class DevicesDialog extends PageDialog {
     return html`<ul class="rows">
         ${(this.devices ?? []).map((one) => this.#device(one))}
       </ul>
+      ${this.#unproven()}
+      <details class="levels">
+        <summary>${say("devices.levels")}</summary>
+        <dl>
+          ${LEVELS.map(([level, name, means]) => html`<dt>${badge(level, say(name))}</dt><dd class="meta">${say(means)}</dd>`)}
+        </dl>
+      </details>
       <section class="another">
         <h3>${say("devices.add")}</h3>
         <p class="quiet">${say(LOOPBACK.test(location.hostname) ? "devices.loopback" : "devices.add_how")}</p>
@@ -62,15 +77,27 @@ export class DevicesDialog extends PageDialog {
       </section>`;
   }
 
+  /** Why this very device can prove nothing, where it can't. */
+  #unproven() {
+    if (!isSecureContext) return html`<p class="warning">${say("devices.insecure")}</p>`;
+    const here = this.devices?.find((one) => one.current);
+    return here?.level === "none" && DeviceKey.isPossible ? html`<p class="warning">${say("devices.keyless")}</p>` : nothing;
+  }
+
   #device(one: Device) {
     const [signedIn, seen] = [Date.parse(one.created_at), Date.parse(one.seen_at)];
+    const [level, name] = LEVELS.find(([level]) => level === one.level) ?? LEVELS[2]!;
     return html`<li data-device=${one.id}>
       ${
         this.asked === `rename ${one.id}`
           ? this.#renaming(one)
           : html`<p class="row-name">
                 <b>${one.name}</b> ${one.current ? html`<span class="badge filed">${say("devices.this")}</span>` : nothing}
-                <span class="meta" title=${inFull(signedIn)}>${say("devices.signed_in", { when: ago(signedIn) })}</span>
+                ${badge(level, say(name))}
+                <span class="meta"
+                  >${say(KINDS[one.kind] ?? "devices.kind_program")} · ${say("devices.sessions", { n: one.sessions })} ·
+                  <span title=${inFull(signedIn)}>${say("devices.signed_in", { when: ago(signedIn) })}</span></span
+                >
                 ${one.current ? nothing : html`<span class="meta" title=${inFull(seen)}>${say("devices.seen", { when: ago(seen) })}</span>`}
               </p>
               ${this.asked === `revoke ${one.id}` ? this.#revoking(one) : this.#acts(one)}`
@@ -186,6 +213,10 @@ export class DevicesDialog extends PageDialog {
     // whoever has just come in by it is to be seen
     if (!this.asked) void this.#load().catch(() => undefined);
   }
+}
+
+function badge(level: Device["level"], name: string) {
+  return html`<span class="badge level-${level}">${name}</span>`;
 }
 
 function minutesLeft({ expires_at }: Link): number {

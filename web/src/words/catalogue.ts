@@ -214,6 +214,34 @@ export const CATALOGUE = {
     "让 {name} 退出登录？它会立即失去访问权限，重新登录需要新链接。",
   ],
   "devices.revoked": ["{name} is signed out.", "{name} 已退出登录。"],
+  "devices.sessions": ["{n} open session|{n} open sessions", "{n} 个进行中的会话"],
+  "devices.kind_browser": ["computer", "电脑"],
+  "devices.kind_phone": ["phone", "手机"],
+  "devices.kind_program": ["program", "程序"],
+  "devices.level_hardware": ["bound to its hardware", "已绑定硬件"],
+  "devices.level_software": ["has a key", "有密钥"],
+  "devices.level_none": ["no key", "无密钥"],
+  "devices.levels": ["What a device can prove", "设备能证明什么"],
+  "devices.means_hardware": [
+    "The browser keeps the session's key in the machine itself, as far as a server can know. Copied off it, the sign-in is worth nothing.",
+    "就服务器所能知道的而言，浏览器将会话密钥保存在机器本身之中。登录信息一旦被复制到别处便毫无用处。",
+  ],
+  "devices.means_software": [
+    "The browser has a key that no page can read. A copied cookie opens nothing; whoever copies the whole profile off the disk has the key, too.",
+    "浏览器有一把任何网页都无法读取的密钥。复制的 Cookie 打不开任何内容；但若有人从磁盘复制整个浏览器配置，也会得到密钥。",
+  ],
+  "devices.means_none": [
+    "A cookie alone: whoever copies it is you. Tasks for registered devices stay closed to it.",
+    "只有 Cookie：谁复制了它，谁就是您。仅限已注册设备的任务不会对它开放。",
+  ],
+  "devices.insecure": [
+    "This page came by plain HTTP, where browsers give no keys: this device can't prove that it is itself, keeps no copy for offline use, and has no passkeys. Open Clew by HTTPS instead; its operator finds three ways in docs/operations.md, under “HTTPS for the devices around you”.",
+    "此页面通过普通 HTTP 打开，浏览器在这种情况下不提供密钥：此设备无法证明自己的身份，不能离线使用，也不能使用通行密钥。请改用 HTTPS 打开 Clew；管理员可在 docs/operations.md 的 “HTTPS for the devices around you” 一节找到三种方法。",
+  ],
+  "devices.keyless": [
+    "This browser could have a key, and got none when it signed in. Sign out and in again to give it one.",
+    "此浏览器可以拥有密钥，但登录时没有获得。请退出后重新登录以获取密钥。",
+  ],
 
   "members.title": ["Who is on this task", "此任务的成员"],
   "members.only_owners": ["Only an owner can change who is on it.", "只有所有者可以更改成员。"],
