@@ -177,7 +177,12 @@ export class Api {
   }
 
   async tasks(): Promise<Task[]> {
-    return (await this.ask<{ tasks: Task[] }>("GET", "/tasks")).tasks;
+    return (await this.listing()).tasks;
+  }
+
+  /** The person's tasks, and how many more there are that open elsewhere only. */
+  async listing(): Promise<{ tasks: Task[]; withheld?: number }> {
+    return await this.ask("GET", "/tasks");
   }
 
   async task(id: string): Promise<Task> {

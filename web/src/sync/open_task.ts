@@ -17,6 +17,8 @@ import type { End } from "./ticket_socket";
 
 /** Close codes after which this document is never taken again, though the task may be open. */
 const REFUSED = new Set([4400, 4409, 4413]);
+/** Close codes by which a task is closed to whoever has it open. */
+const OUT = new Set([4403, 4404]);
 /** Two of them within this time are the server's trouble, or ours: a third document would not help. */
 const AGAIN = 60_000;
 
@@ -202,9 +204,17 @@ export class OpenTask {
 
   #ended(end: End): void {
     const now = performance.now();
+    if (OUT.has(end.code)) this.#offerUnsent();
     if (!REFUSED.has(end.code) || now - this.#refusedAt < AGAIN) return this.#emit("ended", end);
     this.#refusedAt = now;
     void this.#startAfresh("refused", this.#generation);
+  }
+
+  /** Who is out keeps the words that nobody else has, to take them elsewhere. */
+  #offerUnsent(): void {
+    const { sync, copy } = this;
+    const lost = sync.unsaved && !this.#shown.has(copy.name) ? lostBetween(sync.doc, new Y.Doc(), copy.reached) : [];
+    if (lost.length) this.#offer(copy.name, "ended", lost);
   }
 
   async #startAfresh(why: Why, generation: number): Promise<void> {

@@ -8,7 +8,8 @@ import type { Me, Task } from "./api";
 type Store = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
 /** Why a document was set aside: an older generation, or refused for good. */
-export type Why = "older" | "refused";
+/** Why a document was given up, or (`ended`) was taken from its person. */
+export type Why = "older" | "refused" | "ended";
 
 export interface Aside {
   name: string;

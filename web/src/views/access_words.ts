@@ -4,10 +4,12 @@ import { Problem } from "../sync/api";
 import type { Policy } from "../sync/access";
 import { say, type Plain } from "../words/language";
 
+/** The reason of a task that asks for a confirmation first. */
+export const UNCONFIRMED = "policy_confirm";
 const REASONS: Record<string, Plain> = {
   policy_resume: "access.not_owner",
   policy_device: "access.not_device",
-  policy_confirm: "access.not_confirmed",
+  [UNCONFIRMED]: "access.not_confirmed",
   delegation_over: "access.over",
   sign_in: "access.sign_in",
 };

@@ -3,8 +3,11 @@
 import { html, nothing, type TemplateResult } from "lit";
 
 import type { Offer } from "../sync/open_task";
-import { say } from "../words/language";
+import { say, type Plain } from "../words/language";
 import { kindOf } from "./badges";
+import { saveFile } from "./saving";
+
+const WHYS: Record<Offer["why"], Plain> = { older: "offer.older", refused: "offer.refused", ended: "offer.ended" };
 
 export interface Choices {
   putBack: (offer: Offer) => void;
@@ -17,7 +20,7 @@ export function offersView(offers: Offer[], { putBack, discard, mayWrite }: Choi
     (offer) =>
       html`<section class="offer" role="group" aria-label=${say("offer.title")}>
         <h2>${say("offer.title")}</h2>
-        <p>${say(offer.why === "older" ? "offer.older" : "offer.refused")}</p>
+        <p>${say(WHYS[offer.why])}</p>
         <ul>
           ${offer.lost.map(
             (one) =>
@@ -31,12 +34,21 @@ export function offersView(offers: Offer[], { putBack, discard, mayWrite }: Choi
           ${mayWrite ? html`<button type="button" class="primary" @click=${() => putBack(offer)}>${say("offer.put_back")}</button>` : nothing}
           <button
             type="button"
-            @click=${() => void navigator.clipboard?.writeText(offer.lost.map((one) => one.text).join("\n\n"))}
+            @click=${() => void navigator.clipboard?.writeText(wordsOf(offer))}
           >
             ${say("offer.copy")}
           </button>
+          <button type="button" @click=${() => saveFile(fileOf(offer))}>${say("offer.save")}</button>
           <button type="button" @click=${() => discard(offer)}>${say("offer.discard")}</button>
         </div>
       </section>`,
   );
+}
+
+function wordsOf({ lost }: Offer): string {
+  return lost.map(({ text }) => text).join("\n\n");
+}
+
+function fileOf(offer: Offer): { name: string; content: Blob } {
+  return { name: `${say("offer.document")}.txt`, content: new Blob([wordsOf(offer)], { type: "text/plain" }) };
 }

@@ -24,6 +24,7 @@ export class TaskList extends PageElement {
     me: { attribute: false },
     isFirst: { type: Boolean },
     tasks: { state: true },
+    withheld: { state: true },
     candidate: { state: true },
     isOffline: { state: true },
     failure: { state: true },
@@ -40,6 +41,8 @@ export class TaskList extends PageElement {
   declare candidate: Candidate | null;
   declare isOffline: boolean;
   declare failure: string;
+  /** How many of the person's tasks do not open here. */
+  declare withheld: number;
   declare busy: boolean;
   #hasBegun = false;
 
@@ -49,6 +52,7 @@ export class TaskList extends PageElement {
     this.candidate = null;
     this.isOffline = false;
     this.failure = "";
+    this.withheld = 0;
     this.busy = false;
   }
 
@@ -95,6 +99,7 @@ export class TaskList extends PageElement {
               </form>`
         }
         ${this.failure ? html`<p class="failure" role="alert">${this.failure}</p>` : nothing} ${this.#list()}
+        ${this.withheld ? html`<p class="quiet">${say("access.withheld", { n: this.withheld })}</p>` : nothing}
         ${this.isOffline || this.me.visiting ? nothing : html`<clew-passkey-offer .api=${this.api}></clew-passkey-offer>`}
       </main>`;
   }
@@ -134,8 +139,9 @@ export class TaskList extends PageElement {
   readonly #load = async (): Promise<void> => {
     try {
       const isFirst = this.isFirst && !this.#hasBegun;
-      const [tasks, candidates] = await Promise.all([this.api.tasks(), isFirst ? this.session.begin() : null]);
-      this.tasks = tasks;
+      const [listing, candidates] = await Promise.all([this.api.listing(), isFirst ? this.session.begin() : null]);
+      this.tasks = listing.tasks;
+      this.withheld = listing.withheld ?? 0;
       if (candidates) {
         this.#hasBegun = true;
         this.candidate = candidates[0] ?? null;

@@ -13,6 +13,8 @@ import type { Session } from "../sync/session";
 import type { Shelf } from "../sync/shelf";
 import type { End } from "../sync/ticket_socket";
 import { inFull, say, type Plain } from "../words/language";
+import "./access_confirm";
+import { reasonOf, UNCONFIRMED } from "./access_words";
 import { Announcer } from "./announcer";
 import "./conversation_view";
 import type { ConversationView } from "./conversation_view";
@@ -46,6 +48,7 @@ export class TaskPage extends PageElement {
     task: { type: String },
     light: { state: true },
     failure: { state: true },
+    isUnconfirmed: { state: true },
     lost: { state: true },
     chosen: { state: true },
     panel: { state: true },
@@ -64,6 +67,8 @@ export class TaskPage extends PageElement {
   declare task: string;
   declare light: Shown;
   declare failure: string;
+  /** Whether the task asks the person to confirm that it is them. */
+  declare isUnconfirmed: boolean;
   declare lost: boolean;
   declare chosen: string;
   /** Which part a narrow screen shows. */
@@ -82,6 +87,7 @@ export class TaskPage extends PageElement {
   constructor() {
     super();
     this.failure = "";
+    this.isUnconfirmed = false;
     this.lost = false;
     this.chosen = "";
     this.panel = "talk";
@@ -142,6 +148,7 @@ export class TaskPage extends PageElement {
       </header>
       <aside class="notices" aria-label=${say("task.notices")}>
         ${this.failure ? html`<p class="failure" role="alert">${this.failure}</p>` : nothing}
+        ${this.isUnconfirmed ? html`<clew-access-confirm .api=${this.api} @confirmed=${() => location.reload()}></clew-access-confirm>` : nothing}
         ${this.lost ? signInAgain(this.#goOn) : nothing} ${this.isAway && !this.lost && !this.failure ? awayView(this.#open?.keeping === "failed", () => this.#sync?.retry()) : nothing}
         ${also ? html`<p class="also">${also}</p>` : nothing}
         ${
@@ -362,8 +369,10 @@ export class TaskPage extends PageElement {
   async #ended({ code, reason }: End): Promise<void> {
     if (code === 4403 && reason === REVOKED && (await this.#isSignedOut())) return this.#abandon();
     if (code === 4401 || (code === 4403 && (await this.#isSignedOut()))) return void (this.lost = true);
-    this.light = { kind: "refused", why: reason || say("ended.closed") };
-    this.failure = say(ENDED[code] ?? "ended.refused");
+    const rule = reasonOf(reason);
+    this.light = { kind: "refused", why: rule ? say("ended.closed") : reason || say("ended.closed") };
+    this.failure = rule ?? say(ENDED[code] ?? "ended.refused");
+    this.isUnconfirmed = reason === UNCONFIRMED;
   }
 
   /** This device was signed out from another: nothing of the task stays here but the words that nobody else has. */
@@ -435,6 +444,7 @@ export class TaskPage extends PageElement {
   #fail(error: unknown): void {
     if (isSignedOut(error)) return signedOut(this, error.why);
     this.failure = error instanceof Problem && error.code === "not_found" ? say("task.missing") : whyOf(error);
+    this.isUnconfirmed = error instanceof Problem && error.reason === UNCONFIRMED;
   }
 }
 
