@@ -64,6 +64,7 @@ from server.rooms.registry import Rooms
 from server.rooms.shapes import FINISH, SHAPES
 from server.rooms.touches import Touches
 from server.store.folder import hold
+from server.store.keys import Keys
 from server.store.log import SqliteLog
 from server.store.nouns import Nouns, open_nouns
 from server.sync.endpoint import SyncEndpoint
@@ -157,6 +158,7 @@ async def open_services(config: Config, clock: Clock | None = None) -> AsyncIter
     clock = clock or SystemClock()
     async with AsyncExitStack() as stack:
         stack.enter_context(hold(config.data))
+        stack.enter_context(Keys(config.data))  # made before the log is, which seals by them
         log = stack.enter_context(SqliteLog(config.data / LOG, config.durability))
         nouns = await stack.enter_async_context(open_nouns(config.data))
         engine = await stack.enter_async_context(Engine())
@@ -405,7 +407,7 @@ async def serve(config: Config, *, ready: Callable[[Serving], None] | None = Non
             if ready is not None:
                 ready(Serving(url, services))
 
-        backing_up = BackingUp(config.data, services.nouns.database, services.clock, services.nouns.keys)
+        backing_up = BackingUp(config.data, services.nouns.database, services.clock)
 
         def closing() -> None:
             services.desk.offers.close()

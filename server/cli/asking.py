@@ -84,5 +84,5 @@ async def _alone(config: Config, command: str, arguments: Mapping[str, Any], doc
             scheme = "https" if config.tls_cert else "http"
             url = f"{scheme}://localhost:{config.port}"
             clock = SystemClock()
-            backs_up = BackingUp(config.data, nouns.database, clock, nouns.keys).make
+            backs_up = BackingUp(config.data, nouns.database, clock).make
             return await Operator(nouns, clock, lambda: url, backs_up=backs_up).answer(command, arguments)

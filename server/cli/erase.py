@@ -1,6 +1,7 @@
 """``clew erase``: takes a person out of a data folder, says beforehand where, and proves afterwards that it is so.
 
-``--verify MARKER`` reads every byte of the folder and of other places that are named, and changes nothing.
+``--verify MARKER`` reads every byte of the folder and of other places that are named, opens what is sealed, and changes
+nothing.
 """
 
 from __future__ import annotations
@@ -14,6 +15,11 @@ from server.cli.asking import answer, print_json
 from server.cli.flags import Commands, command, settings, with_folder, with_json
 from server.cli.table import print_table
 from server.domain.errors import Invalid, NotFound
+from server.store.keys import KEYS, copy_name
+from server.store.log_file import LOG
+from server.store.manifest import MANIFEST, load
+from server.store.opening import opened_texts
+from server.store.vault import Vault
 
 LONGEST: Final = 86400.0
 PIECE: Final = 1 << 20
@@ -81,11 +87,28 @@ def _verify(asked: argparse.Namespace) -> int:
     places = [folder, *asked.also]
     files = sorted({file for place in places for file in _files(place)})
     found = [str(file) for file in files if _holds(file, asked.verify)]
+    for file in files:
+        if file.name == LOG:
+            found += _in_log(file, asked.verify)
     if asked.json:
         print_json({"files": len(files), "found": found})
     else:
         print("\n".join(f"FOUND  {file}" for file in found) or f"In none of {len(files)} files.")
     return 1 if found else 0
+
+
+def _in_log(log: Path, words: str) -> list[str]:
+    """The documents that hold the words, opened by the folder's keys, or by those beside a backup."""
+    manifest = log.parent / MANIFEST
+    name = copy_name(load(manifest.read_bytes()).keys) if manifest.exists() else KEYS
+    vault = Vault.beside(log.parent.absolute().parent if manifest.exists() else log.parent, name, readonly=True)
+    marks = _marks(words)
+    found = {name for name, text in opened_texts(log, vault) if any(mark in text for mark in marks)}
+    return sorted(f"{log}: {name}" for name in found)
+
+
+def _marks(words: str) -> list[bytes]:
+    return [words.encode(encoding) for encoding in ENCODINGS]
 
 
 def _files(place: Path) -> Iterator[Path]:
@@ -96,7 +119,7 @@ def _files(place: Path) -> Iterator[Path]:
 
 def _holds(file: Path, words: str) -> bool:
     """Whether any of its bytes are these words, however they are encoded; also across the pieces that are read."""
-    marks = [words.encode(encoding) for encoding in ENCODINGS]
+    marks = _marks(words)
     longest = max(map(len, marks))
     before = b""
     with file.open("rb") as opened:

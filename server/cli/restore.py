@@ -52,7 +52,7 @@ def run(asked: argparse.Namespace) -> int:
     print(f"{data} is as of {manifest.made_at}: {counts['tasks']} tasks, {counts['documents']} documents.")
     print("Every document begins a new generation: what a page has that is newer, it keeps aside.")
     if erased is None:
-        print("No keys were found beside it: what was erased since the backup is there again. See --keys.")
+        print("It was made before there were keys, or they are others: what was erased since is there again.")
     elif erased:
         print(f"{erased} people and tasks were erased since, and are erased from it again.")
     if asked.keep_logins:
@@ -69,8 +69,8 @@ async def _replay(config: Config, fingerprint: str) -> int | None:
             return None
         if not nouns.keys.count_erased():
             return 0
-        before = sum(map(len, await Erasures(nouns.database).everything()))
+        before = sum(len(ids) for ids in await Erasures(nouns.database).everything())
     from server.app import open_services  # half a second that only this case pays
 
     async with open_services(replace(config, agent=False)) as services:
-        return before - sum(map(len, await Erasures(services.nouns.database).everything()))
+        return before - sum(len(ids) for ids in await Erasures(services.nouns.database).everything())

@@ -18,9 +18,11 @@ from server.domain.errors import NotFound
 from server.domain.log import CorruptLog
 from server.rooms.soundness import check
 from server.store.examine import Examined, check_file, examine, known_tasks, strays, tasks_with_words
+from server.store.keys import copy_name
 from server.store.log_file import LOG
 from server.store.manifest import MANIFEST, differing, load
 from server.store.nouns import DATABASE
+from server.store.vault import Vault
 
 TRIES: Final = 5
 BREATH: Final = 0.1
@@ -76,10 +78,18 @@ def _files(folder: Path) -> dict[str, list[str]]:
 
 def _documents(folder: Path, tasks: frozenset[str] | None) -> Iterator[dict[str, Any]]:
     try:
-        for found in examine(folder / LOG):
+        for found in examine(folder / LOG, vault=_vault(folder)):
             yield _line(folder, found, tasks)
     except CorruptLog as error:
         yield {"document": LOG, "seq": 0, "damage": [error.why]}
+
+
+def _vault(folder: Path) -> Vault | None:
+    """A backup's keys lie beside it, a data folder's in it."""
+    if not (folder / MANIFEST).exists():
+        return None
+    name = copy_name(load((folder / MANIFEST).read_bytes()).keys)
+    return Vault.beside(folder.absolute().parent, name, readonly=True)
 
 
 def _line(folder: Path, found: Examined, tasks: frozenset[str] | None) -> dict[str, Any]:

@@ -21,9 +21,8 @@ from server.store.keys import Keys, copy_name
 class BackingUp:
     """Backs up one data folder, once at a time. The caller holds the folder."""
 
-    def __init__(self, folder: Path, database: Database, clock: Clock, keys: Keys | None = None) -> None:
+    def __init__(self, folder: Path, database: Database, clock: Clock) -> None:
         self._folder = folder
-        self._keys = keys
         self._database = database
         self._clock = clock
         self._ending = threading.Event()
@@ -44,16 +43,15 @@ class BackingUp:
             async with self._database.transaction():
                 moment = await anyio.to_thread.run_sync(pin, self._folder)
             manifest = await anyio.to_thread.run_sync(self._write, moment, to, now)
-            keys = await anyio.to_thread.run_sync(self._copy_keys, to) if self._keys is not None else None
+            keys = await anyio.to_thread.run_sync(self._copy_keys, to)
         finally:
             self._busy = False
         return {"to": str(to), "seconds": self._clock.monotonic() - began, "manifest": asdict(manifest), "keys": keys}
 
-    def _copy_keys(self, to: Path) -> str | None:
-        if self._keys is None:
-            return None
-        beside = to.parent / copy_name(self._keys.fingerprint)
-        self._keys.copy_to(beside)
+    def _copy_keys(self, to: Path) -> str:
+        with Keys(self._folder) as keys:
+            beside = to.parent / copy_name(keys.fingerprint)
+            keys.copy_to(beside)
         return str(beside)
 
     def end(self) -> None:
@@ -62,7 +60,8 @@ class BackingUp:
 
     def _write(self, moment: Moment, to: Path, now: float) -> Any:
         try:
-            fingerprint = self._keys.fingerprint if self._keys is not None else ""
+            with Keys(self._folder) as keys:
+                fingerprint = keys.fingerprint
             return write_backup(moment, self._folder, to, now, self._ending.is_set, fingerprint)
         finally:
             moment.close()

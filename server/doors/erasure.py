@@ -32,6 +32,7 @@ from server.store.erasure import Erasures
 from server.store.keys import Keys
 from server.store.log_file import LOG, open_for_reading
 from server.store.unsigning import drop_asides, tasks_of, unsign
+from server.store.vault import Vault
 
 GONE: Final = "this account was erased"
 AGAIN: Final = "the server forgot somebody"
@@ -181,7 +182,7 @@ class Erasure:
         def change(log: Connection) -> int:
             if wish.texts:
                 drop_asides(log, list(stubs))
-            return unsign(log, what.user, what.agents, stubs)
+            return unsign(log, what.user, what.agents, stubs, Vault(self._of.keys))
 
         documents = await lanes.run(self._of.write, lambda: self._of.log.amend(change))
         for task in stubs:  # rooms still know whose a client id was

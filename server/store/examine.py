@@ -21,6 +21,7 @@ from server.store.lines import spans
 from server.store.log_file import FILE_ERRORS, open_for_reading
 from server.store.log_reading import read_claims, read_snapshot
 from server.store.rows import Row, unpack
+from server.store.vault import Opener, Vault
 
 _DOCUMENTS: Final = "SELECT id FROM documents WHERE current = 1 ORDER BY id"
 _DOCUMENT: Final = "SELECT task, part, generation, quarantined FROM documents WHERE id = ? AND current = 1"
@@ -61,18 +62,19 @@ class Examined:
     damage: list[str] = field(default_factory=list)
 
 
-def examine(path: Path, only: DocName | None = None) -> Iterator[Examined]:
+def examine(path: Path, only: DocName | None = None, vault: Vault | None = None) -> Iterator[Examined]:
     """Every document's current generation, or one document's. Raises CorruptLog if no table is left.
 
-    What is written meanwhile is left out: each document is read as far as it was at the beginning, or further.
+    What is written meanwhile is left out: each document is read as far as it was at the beginning, or further. The
+    ``vault`` is by the keys that lie beside it, unless one is given.
     """
-    with _reading(path) as connection:
+    with _reading(path) as connection, closing(vault or Vault.beside(path.parent, readonly=True)) as opener:
         places = _places(connection)
         for (key,) in connection.execute(_DOCUMENTS).fetchall():
             connection.execute("BEGIN")
             found = _begin(connection, DocKey(key))
             if found is not None and only in (None, found.name):
-                _read(connection, DocKey(key), places.get(key, ()), found)
+                _read(connection, DocKey(key), places.get(key, ()), found, opener.open)
             connection.execute("COMMIT")
             if found is not None and only in (None, found.name):
                 yield found
@@ -147,9 +149,9 @@ def _begin(connection: sqlite3.Connection, doc: DocKey) -> Examined | None:
     return Examined(name, generation, quarantined, asides)
 
 
-def _read(connection: sqlite3.Connection, doc: DocKey, ids: Sequence[int], into: Examined) -> None:
+def _read(connection: sqlite3.Connection, doc: DocKey, ids: Sequence[int], into: Examined, opened: Opener) -> None:
     try:
-        into.snapshot = read_snapshot(connection, into.name, doc)
+        into.snapshot = read_snapshot(connection, into.name, doc, opened)
     except (CorruptLog, *FILE_ERRORS) as error:
         into.damage.append(f"the snapshot cannot be used ({_words(error)})")
     into.head = into.snapshot.seq if into.snapshot else 0
@@ -166,7 +168,7 @@ def _read(connection: sqlite3.Connection, doc: DocKey, ids: Sequence[int], into:
             into.damage.append(f"rows {span[0]} to {span[1]} cannot be read ({error})")
             continue
         for row in found:
-            end = _take(connection, row, end, into, known)
+            end = _take(connection, row, end, into, known, opened)
     try:
         into.claims = read_claims(connection, doc)
     except FILE_ERRORS as error:
@@ -174,11 +176,16 @@ def _read(connection: sqlite3.Connection, doc: DocKey, ids: Sequence[int], into:
 
 
 def _take(
-    connection: sqlite3.Connection, row: Row, end: int | None, into: Examined, known: dict[int, Actor | None]
+    connection: sqlite3.Connection,
+    row: Row,
+    end: int | None,
+    into: Examined,
+    known: dict[int, Actor | None],
+    opened: Opener,
 ) -> int | None:
     """Add a row; the seq of the last update so far."""
     try:
-        entries = unpack(row)
+        entries = unpack(row, opened)
     except ValueError as error:
         into.damage.append(f"row {row.id}, with updates from {row.seq} on, {error}")
         return end

@@ -46,8 +46,9 @@ class TaskKey(NamedTuple):
 class Keys:
     """Use as ``with Keys(folder) as keys``; makes the file if it is not there."""
 
-    def __init__(self, folder: Path, name: str = KEYS) -> None:
+    def __init__(self, folder: Path, name: str = KEYS, *, readonly: bool = False) -> None:
         self.path = folder / name
+        self._readonly = readonly
         self._lock = Lock()
         self._connection: sqlite3.Connection | None = None
         self._secrets: dict[str, bytes] = {}
@@ -55,6 +56,10 @@ class Keys:
     def __enter__(self) -> Self:
         """Open or make the file, its owner's alone. Raises Unavailable."""
         try:
+            if self._readonly:
+                uri = f"{self.path.absolute().as_uri()}?mode=ro"
+                self._connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+                return self
             make_private(self.path)
             self._connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=5)
             for pragma in ("secure_delete = ON", "synchronous = FULL", "journal_mode = DELETE"):

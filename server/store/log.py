@@ -49,6 +49,7 @@ from server.store.log_file import (
 )
 from server.store.log_planning import Plan
 from server.store.log_reading import Gone, read_claims, read_logged, read_snapshot
+from server.store.vault import Vault
 
 Read = TypeVar("Read")
 
@@ -70,12 +71,14 @@ class SqliteLog:
         self._next_row = 1
         self._next_key = 1
         self._debt = Debt()
+        self._vault = Vault()
         self._watchers: tuple[Callable[[DocKey, int], None], ...] = ()
 
     def __enter__(self) -> Self:
         """Open or make the file, and find where everything is. Raises CorruptLog, LogFailed."""
         with self._writing:
             try:
+                self._vault = Vault.beside(self._path.parent)
                 self._connection = self._connect()
                 self._anchor = open_for_reading(self._path)
                 self._anchor.execute("SELECT count(*) FROM documents").fetchone()
@@ -90,6 +93,7 @@ class SqliteLog:
     def __exit__(self, *_: object) -> None:
         with self._writing:
             self._readers.close()
+            self._vault.close()
             if self._anchor is not None:
                 self._anchor.close()
                 self._anchor = None
@@ -179,7 +183,7 @@ class SqliteLog:
             connection.execute("BEGIN IMMEDIATE")
             if not line.stored:
                 write.insert_document(connection, line)
-            write.insert_snapshot(connection, doc, snapshot)
+            write.insert_snapshot(connection, line, snapshot, self._vault)
             write.delete_rows(connection, line.ids[:count] if line.ids else ())
             connection.execute("COMMIT")
             with self._looking:
@@ -205,7 +209,7 @@ class SqliteLog:
                 write.set_aside(connection, old.key, line.key, reason)
             write.insert_document(connection, line)
             moved = Snapshot(line.head, snapshot.update, snapshot.state, snapshot.index)
-            write.insert_snapshot(connection, line.key, moved)
+            write.insert_snapshot(connection, line, moved, self._vault)
             connection.execute("COMMIT")
             with self._looking:
                 line.stored = True
@@ -335,8 +339,9 @@ class SqliteLog:
                 numbered.append((number, entry.at, entry.update))
                 if entry.begun or entry.cut:
                     plan.authorship.note(connection, doc, at, number, entry)
-            data = rows.pack(numbered)
-            plan.rows.append((self._next_row + len(plan.rows), doc, seq, n, rows.checksum(doc, seq, n, data), data))
+            kid, data = self._vault.seal(line.name.task, rows.place(doc, seq, n), rows.pack(numbered))
+            crc = rows.checksum(doc, seq, n, data)
+            plan.rows.append((self._next_row + len(plan.rows), doc, seq, n, crc, kid, data))
         plan.heads[doc] = append.after + n
         return append.after + n
 
@@ -346,7 +351,7 @@ class SqliteLog:
             self._next_row += len(plan.rows)
             for line in plan.lines.values():
                 line.stored = True
-            for row, doc, seq, n, _, _ in plan.rows:
+            for row, doc, seq, n, *_ in plan.rows:
                 plan.lines[doc].add(row, seq, n)
 
     def _read(self, name: DocName, what: Callable[[], Read]) -> Read:
@@ -374,11 +379,12 @@ class SqliteLog:
         if line.damage:
             raise Gone(line.damage)
         with self._readers.one() as connection:
-            snapshot = read_snapshot(connection, name, line.key)
+            snapshot = read_snapshot(connection, name, line.key, self._vault.open)
             covered = snapshot.seq if snapshot else 0
             if not expected <= covered <= head:
                 raise Gone(f"its snapshot reaches to {covered}, where {expected} was expected")
-            tail = read_logged(connection, name, line.key, ids, covered) if covered < head else []
+            place = (ids, covered, self._vault.open)
+            tail = read_logged(connection, name, line.key, *place) if covered < head else []
             if covered + len(tail) != head:
                 raise Gone(f"the updates {covered + 1} to {head} are not all there")
             claims = read_claims(connection, line.key)
@@ -391,4 +397,4 @@ class SqliteLog:
         if line is None or not ids:
             return []
         with self._readers.one() as connection:
-            return read_logged(connection, line.name, doc, ids, after)
+            return read_logged(connection, line.name, doc, ids, after, self._vault.open)

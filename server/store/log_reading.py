@@ -13,12 +13,14 @@ from server.domain.access import PrincipalKey
 from server.domain.log import Actor, Claim, CorruptLog, DocKey, Logged, Snapshot
 from server.store import actors
 from server.store.lines import spans
-from server.store.rows import Framed, Row, aids_checksum, body_checksum, unpack
+from server.store.rows import BODY, SPLICE, STATE, Framed, Row, aids_checksum, body_checksum, place, unpack
+from server.store.vault import Opener, plain
 
 _ROWS = "SELECT id, doc, seq, n, crc, kid, CAST(data AS BLOB) FROM updates WHERE id BETWEEN ? AND ?"
 
 _SNAPSHOT = (
-    "SELECT seq, crc, aids, CAST(body AS BLOB), CAST(state AS BLOB), CAST(splice AS BLOB) FROM snapshots WHERE doc = ?"
+    "SELECT seq, crc, aids, kid, CAST(body AS BLOB), CAST(state AS BLOB), CAST(splice AS BLOB)"
+    " FROM snapshots WHERE doc = ?"
 )
 
 
@@ -27,7 +29,7 @@ class Gone(Exception):
 
 
 def read_logged(
-    connection: sqlite3.Connection, name: DocName, doc: DocKey, ids: Sequence[int], after: int
+    connection: sqlite3.Connection, name: DocName, doc: DocKey, ids: Sequence[int], after: int, opened: Opener = plain
 ) -> list[Logged]:
     """The updates after that seq in those rows, which follow on one another. Raises Gone if a row is not there."""
     found: list[Logged] = []
@@ -35,7 +37,7 @@ def read_logged(
     count = end = 0
     for span in spans(ids):
         for row in map(Row._make, connection.execute(_ROWS, span)):
-            framed = _checked(name, row)
+            framed = _checked(name, row, opened)
             if row.doc != doc or (count and row.seq != end + 1):
                 raise CorruptLog(f"Document {name}: another row stands where update {end + 1} should be.")
             count, end = count + 1, row.end
@@ -52,24 +54,34 @@ def read_logged(
     return found
 
 
-def _checked(name: DocName, row: Row) -> list[Framed]:
+def _checked(name: DocName, row: Row, opened: Opener) -> list[Framed]:
     try:
-        return unpack(row)
+        return unpack(row, opened)
     except ValueError as error:
         raise CorruptLog(f"Document {name}: row {row.id} at update {row.seq} {error}.") from None
 
 
-def read_snapshot(connection: sqlite3.Connection, name: DocName, doc: DocKey) -> Snapshot | None:
+def read_snapshot(
+    connection: sqlite3.Connection, name: DocName, doc: DocKey, opened: Opener = plain
+) -> Snapshot | None:
     """The document's snapshot, if it has one; without state and index if those are damaged, for they can be rebuilt."""
     row = connection.execute(_SNAPSHOT, (doc,)).fetchone()
     if row is None:
         return None
-    seq, crc, aids, body, state, index = row
+    seq, crc, aids, kid, body, state, index = row
     if not isinstance(seq, int) or body is None or body_checksum(doc, seq, body) != crc:
         raise CorruptLog(f"Document {name}: its snapshot up to {seq} does not match its checksum.")
+    try:
+        update = opened(kid, place(doc, seq, 0, BODY), body)
+    except ValueError as error:
+        raise CorruptLog(f"Document {name}: its snapshot up to {seq} {error}.") from None
     if state is None or index is None or aids_checksum(crc, state, index) != aids:
-        return Snapshot(seq, body)
-    return Snapshot(seq, body, state, index)
+        return Snapshot(seq, update)
+    aids_of = [
+        opened(kid, place(doc, seq, 0, part), stored) if stored else b""
+        for part, stored in ((STATE, state), (SPLICE, index))
+    ]
+    return Snapshot(seq, update, *aids_of)
 
 
 def read_claims(connection: sqlite3.Connection, doc: DocKey) -> tuple[Claim, ...]:

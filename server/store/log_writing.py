@@ -10,14 +10,15 @@ from crdt_docs.ids import DocName
 from server.domain.log import Claim, DocKey, Snapshot
 from server.store import authorship
 from server.store.lines import Line, spans
-from server.store.rows import aids_checksum, body_checksum
+from server.store.rows import BODY, SPLICE, STATE, aids_checksum, body_checksum, place
+from server.store.vault import Vault
 
 ROWS_AT_ONCE: Final = 64
-Planned = tuple[int, DocKey, int, int, int, bytes]
-"""A row to be: id, doc, seq, n, crc, data."""
+Planned = tuple[int, DocKey, int, int, int, int | None, bytes]
+"""A row to be: id, doc, seq, n, crc, kid, data."""
 
 _INSERT: Final = tuple(
-    "INSERT INTO updates (id, doc, seq, n, crc, data) VALUES " + ", ".join(["(?, ?, ?, ?, ?, ?)"] * count)
+    "INSERT INTO updates (id, doc, seq, n, crc, kid, data) VALUES " + ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * count)
     for count in range(ROWS_AT_ONCE + 1)
 )
 
@@ -63,13 +64,18 @@ def insert_claim(connection: sqlite3.Connection, doc: DocKey, claim: Claim) -> N
     )
 
 
-def insert_snapshot(connection: sqlite3.Connection, doc: DocKey, snapshot: Snapshot) -> None:
-    """Write a document's snapshot, over what was there."""
-    crc = body_checksum(doc, snapshot.seq, snapshot.update)
-    aids = aids_checksum(crc, snapshot.state, snapshot.index)
+def insert_snapshot(connection: sqlite3.Connection, line: Line, snapshot: Snapshot, vault: Vault) -> None:
+    """Write a document's snapshot, sealed, over what was there."""
+    doc, seq, kid = line.key, snapshot.seq, None
+    stored = []
+    for part, text in ((BODY, snapshot.update), (STATE, snapshot.state), (SPLICE, snapshot.index)):
+        kid, sealed = vault.seal(line.name.task, place(doc, seq, 0, part), text) if text else (kid, b"")
+        stored.append(sealed)
+    crc = body_checksum(doc, seq, stored[0])
     connection.execute(
-        "INSERT OR REPLACE INTO snapshots (doc, seq, crc, aids, body, state, splice) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (doc, snapshot.seq, crc, aids, snapshot.update, snapshot.state, snapshot.index),
+        "INSERT OR REPLACE INTO snapshots (doc, seq, crc, aids, kid, body, state, splice)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (doc, seq, crc, aids_checksum(crc, stored[1], stored[2]), kid, *stored),
     )
 
 

@@ -59,7 +59,8 @@ def load(text: bytes) -> Manifest:
         files = {str(name): Kept(int(file["bytes"]), str(file["sha256"])) for name, file in read["files"].items()}
         schemas = {str(name): int(version) for name, version in read["schemas"].items()}
         counts = {str(what): int(count) for what, count in read["counts"].items()}
-        found = Manifest(int(read["format"]), str(read["clew"]), str(read["made_at"]), schemas, files, counts, str(read.get("keys", "")))
+        made = (int(read["format"]), str(read["clew"]), str(read["made_at"]))
+        found = Manifest(*made, schemas, files, counts, str(read.get("keys", "")))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise Invalid(f"{MANIFEST} of the backup cannot be read.") from error
     known = {LOG: LOG_VERSION, DATABASE: migrations()[-1][0]}

@@ -161,8 +161,9 @@ def find_keys(backup: Path, manifest: Manifest, named: Path | None) -> Path | No
     """The keys that belong to a backup, checked; None if there are none. Raises Invalid."""
     found = named
     if found is None and manifest.keys:
-        beside = backup.absolute().parent / copy_name(manifest.keys)
-        found = beside if beside.exists() else None
+        found = backup.absolute().parent / copy_name(manifest.keys)
+        if not found.exists():
+            raise Invalid(f"The backup is sealed by keys that are not beside it: {found.name} is wanted, see --keys.")
     if found is not None:
         check_keys(found)
     return found

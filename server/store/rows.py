@@ -4,6 +4,7 @@ Owns the frame's layout. Must never interpret an update's bytes, nor hand out an
 
 A frame is ``actor:u32 at:f64 length:u32`` little-endian, then the update. The checksum is CRC-32 over
 ``doc:u64 seq:u64 n:u32`` and the frames as they are stored, so that a row moved to another place does not pass either.
+What is stored is sealed by the task's key (``vault``), if the folder has keys; the checksum is over what is stored.
 """
 
 from __future__ import annotations
@@ -13,6 +14,12 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 from zlib import crc32
 
+from server.store.vault import Opener, plain
+
+BODY: Final = b"body"
+STATE: Final = b"state"
+SPLICE: Final = b"splice"
+"""The parts of a snapshot."""
 _FRAME: Final = struct.Struct("<IdI")
 _PLACE: Final = struct.Struct("<QQI")
 _pack_frame = _FRAME.pack
@@ -49,16 +56,22 @@ def pack(entries: Iterable[tuple[int, float, bytes]]) -> bytes:
     return b"".join([_pack_frame(actor, at, len(update)) + update for actor, at, update in entries])
 
 
+def place(doc: int, seq: int, n: int, part: bytes = b"") -> bytes:
+    """Where something is stored: what its seal is bound to."""
+    return _pack_place(doc, seq, n) + part
+
+
 def checksum(doc: int, seq: int, n: int, data: bytes) -> int:
     """The CRC-32 that belongs to a row at this place."""
     return crc32(data, crc32(_pack_place(doc, seq, n)))
 
 
-def unpack(row: Row) -> list[Framed]:
+def unpack(row: Row, opened: Opener = plain) -> list[Framed]:
     """The row's entries. Raises ValueError with what is wrong, if anything is."""
     if not _is_whole(row) or checksum(row.doc, row.seq, row.n, row.data) != row.crc:
         raise ValueError("does not match its checksum")
-    found, at, data, size = [], 0, row.data, len(row.data)
+    data = opened(row.kid, place(row.doc, row.seq, row.n), row.data)
+    found, at, size = [], 0, len(data)
     while at < size:
         if at + _FRAME.size > size:
             raise ValueError("ends inside a frame")

@@ -13,7 +13,8 @@ from typing import Final
 
 from crdt_docs.ids import TaskId, new_id
 from server.store.log_writing import delete_document
-from server.store.rows import Row, checksum, pack, unpack
+from server.store.rows import Row, checksum, pack, place, unpack
+from server.store.vault import Vault
 
 _ROWS: Final = "SELECT id, doc, seq, n, crc, kid, CAST(data AS BLOB) FROM updates WHERE doc = ? ORDER BY id"
 _ACTORS: Final = "SELECT id, principal, user, agent, device, session, token, via FROM actors WHERE user = ?"
@@ -31,7 +32,9 @@ def tasks_of(connection: sqlite3.Connection, user: str, agents: Collection[str])
     return [TaskId(task) for (task,) in found]
 
 
-def unsign(connection: sqlite3.Connection, user: str, agents: Collection[str], stubs: Mapping[TaskId, str]) -> int:
+def unsign(
+    connection: sqlite3.Connection, user: str, agents: Collection[str], stubs: Mapping[TaskId, str], vault: Vault
+) -> int:
     """Put each task's stub in the person's place; in how many documents that was.
 
     What an agent of theirs wrote is a stub's, too; what another's or the server's own agent wrote for them stays that
@@ -49,7 +52,7 @@ def unsign(connection: sqlite3.Connection, user: str, agents: Collection[str], s
                 if number not in replaced and _is_in(connection, doc, number):
                     replaced[number] = _actor(connection, columns, stub, named)
             if theirs:
-                _frames(connection, doc, {row[0] for row in theirs}, replaced, theirs, stub, named)
+                _frames(connection, (task, doc), replaced, theirs, (stub, named), vault)
             for old, new in replaced.items():
                 for table in ("authors", "cuts"):
                     connection.execute(
@@ -112,27 +115,28 @@ def _actor(connection: sqlite3.Connection, columns: Sequence[str], stub: str, ag
 
 def _frames(
     connection: sqlite3.Connection,
-    doc: int,
-    numbers: Collection[int],
+    where: tuple[TaskId, int],
     replaced: dict[int, int],
     theirs: Sequence[Sequence[str]],
-    stub: str,
-    agents: Mapping[str, str],
+    heirs: tuple[str, Mapping[str, str]],
+    vault: Vault,
 ) -> None:
     """Give stored updates of theirs the stub's number; what is damaged stays as it is, for `clew repair` to judge."""
     columns = {int(number): rest for number, *rest in theirs}
+    task, doc = where
     for row in map(Row._make, connection.execute(_ROWS, (doc,)).fetchall()):
         try:
-            framed = unpack(row)
+            framed = unpack(row, vault.open)
         except ValueError:
             continue
-        if not any(entry.actor in numbers for entry in framed):
+        if not any(entry.actor in columns for entry in framed):
             continue
         for entry in framed:
-            if entry.actor in numbers and entry.actor not in replaced:
-                replaced[entry.actor] = _actor(connection, columns[entry.actor], stub, agents)
-        data = pack((replaced.get(entry.actor, entry.actor), entry.at, entry.update) for entry in framed)
+            if entry.actor in columns and entry.actor not in replaced:
+                replaced[entry.actor] = _actor(connection, columns[entry.actor], *heirs)
+        text = pack((replaced.get(entry.actor, entry.actor), entry.at, entry.update) for entry in framed)
+        kid, data = vault.seal(task, place(row.doc, row.seq, row.n), text)
         connection.execute(
-            "UPDATE updates SET data = ?, crc = ? WHERE id = ?",
-            (data, checksum(row.doc, row.seq, row.n, data), row.id),
+            "UPDATE updates SET data = ?, crc = ?, kid = ? WHERE id = ?",
+            (data, checksum(row.doc, row.seq, row.n, data), kid, row.id),
         )

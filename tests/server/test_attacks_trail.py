@@ -20,6 +20,7 @@ from server.domain.errors import ClewError, Forbidden, TooMany, Unauthenticated
 from server.domain.turn import HEAD_START
 from server.rooms import quota
 from server.store.keys import Keys
+from server.store.opening import opened_texts
 
 
 @pytest.fixture
@@ -29,8 +30,9 @@ async def app(tmp_path: Path) -> AsyncIterator[AppUnderTest]:
 
 
 def bytes_in(folder: Path) -> bytes:
-    """All that the files of a folder hold."""
-    return b"".join(path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file())
+    """All that the files of a folder hold, and what is sealed in its log."""
+    files = b"".join(path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file())
+    return files + b"".join(text for _, text in opened_texts(folder / "log.db"))
 
 
 @dataclass
@@ -260,7 +262,7 @@ async def test_a_person_erases_themselves_once_they_have_confirmed_it(app: AppUn
     assert (await ana.post("/me/erase", {"confirm": "somebody"})).status == 422
     told = (await ana.post("/me/erase", {"confirm": "ana", "dry_run": True})).json
     assert told["done"] is False and told["private"] == 1 and told["places"]
-    assert (await ana.get(f"/tasks/{task}")).status == 200
+    assert (await ana.get(f"/tasks/{task}")).status == 200 and b"WORDS-OF-ANA" in bytes_in(tmp_path)
     script, _ = await app.with_bearer(ana)
     assert (await script.post("/me/erase", {"confirm": "ana"})).status == 403
     gone = await ana.post("/me/erase", {"confirm": "ana"})

@@ -33,7 +33,9 @@ from server.store import backup as backups
 from server.store.blobs import FolderBlobs
 from server.store.log import SqliteLog
 from server.store.nouns import Nouns, open_nouns
+from server.store.opening import opened_texts
 from server.store.restore import restore
+from server.store.vault import Vault
 
 NOW = 1_800_000_000.0
 
@@ -135,8 +137,10 @@ async def test_nothing_waits_for_a_backup(data: tuple[Path, TaskId], tmp_path: P
         assert services.log.tidy() and await services.nouns.database.tidy()
         stored = b"".join(file.read_bytes() for file in folder.iterdir() if file.is_file())
         assert b"MARKED" not in stored, "what was deleted meanwhile is erased afterwards"
-    assert b"MARKED-WORDS" in (tmp_path / "b" / "log.db").read_bytes()
-    assert b"late" not in (tmp_path / "b" / "log.db").read_bytes()
+    with closing(Vault.beside(folder, readonly=True)) as vault:
+        words = b"".join(text for _, text in opened_texts(tmp_path / "b" / "log.db", vault))
+    assert b"MARKED-WORDS" in words and b"MARKED" not in (tmp_path / "b" / "log.db").read_bytes(), "sealed"
+    assert b"late" not in words
 
 
 # what is written
@@ -149,7 +153,9 @@ async def test_a_backup_is_its_owners_alone_and_says_what_is_in_it(
     made = await back_up(data[0], tmp_path / name)
     paths = [made, *made.rglob("*")] if made.is_dir() else [made]
     assert {stat.S_IMODE(path.stat().st_mode) & 0o077 for path in paths} == {0}
-    assert sorted(os.listdir(tmp_path)) == sorted([name, "data"]), "and nothing is left beside it"
+    keys = {one for one in os.listdir(tmp_path) if one.startswith("clew-keys-")}
+    assert {*os.listdir(tmp_path)} == {name, "data", *keys} and len(keys) == 1, "and nothing is left beside it"
+    assert stat.S_IMODE((tmp_path / keys.pop()).stat().st_mode) & 0o077 == 0
     await restore(made, tmp_path / "new", NOW, False)
     assert {"log.db", "clew.db", "lock"} <= {path.name for path in (tmp_path / "new").iterdir()}
     with pytest.raises(Conflict, match="overwrites nothing"):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,8 @@ from server.control.backing_up import BackingUp
 from server.domain.access import Principal, Role
 from server.domain.audit import Deed
 from server.domain.errors import Unauthenticated
+from server.store.opening import opened_texts
+from server.store.vault import Vault
 
 MARK = "MARKER-7f3a"
 STAYS = "words that stay"
@@ -60,9 +62,8 @@ class Scene:
         return (await self.services.rooms.read(DocName(task))).update.decode("latin-1")
 
     async def ask(self, command: str, **arguments: Any) -> Any:
-        backing_up = BackingUp(
-            self.services.config.data, self.services.nouns.database, self.services.clock, self.services.nouns.keys
-        )
+        of = self.services
+        backing_up = BackingUp(of.config.data, of.nouns.database, of.clock)
         return await operator(self.services, lambda: "http://localhost:1", backing_up).answer(command, arguments)
 
 
@@ -79,18 +80,18 @@ async def scene_in(folder: Path) -> AsyncIterator[Scene]:
         for owner, name in ((ann, f"task {MARK}"), (ann, "shared"), (bob, "bob's")):
             task = await nouns.tasks.create(owner.id, name, now)
             who = as_ann if owner is ann else as_bob
-            document, title = new_id(), name
-            await services.rooms.compose(
-                DocName(task.id),
-                who,
-                lambda c, d=document, n=title: seed(c, name=n, document=d),
-                fresh=True,  # type: ignore[misc]
-            )
+            await services.rooms.compose(DocName(task.id), who, begun(name), fresh=True)
             tasks.append(task.id)
         await nouns.tasks.add_member(tasks[1], bob.id, Role.EDITOR, now)
         await nouns.tasks.add_member(tasks[2], ann.id, Role.EDITOR, now)
         _, bearer = await nouns.tokens.issue(ann.id, role=Role.OWNER, at=now, expires_at=now + 1e6)
-        yield Scene(services, as_ann, as_bob, *tasks, bearer)
+        private, shared, bobs = tasks
+        yield Scene(services, as_ann, as_bob, private, shared, bobs, bearer)
+
+
+def begun(name: str) -> Callable[[Composer], None]:
+    document = new_id()
+    return lambda composer: seed(composer, name=name, document=document)
 
 
 async def fill(scene: Scene) -> None:
@@ -112,12 +113,18 @@ async def fill(scene: Scene) -> None:
 
 
 def holding(folder: Path, *marks: str) -> list[str]:
-    """The files in which any of the words is."""
-    return [
+    """The files in which any of the words is, and the documents whose sealed rows hold it."""
+    files = [
         str(path.relative_to(folder))
         for path in sorted(folder.rglob("*"))
         if path.is_file() and any(mark.encode() in path.read_bytes() for mark in marks)
     ]
+    opened = opened_texts(folder / "log.db") if (folder / "log.db").exists() else ()
+    return files + sorted({name for name, text in opened if any(mark.encode() in text for mark in marks)})
+
+
+def vault_of(keys: str) -> closing[Vault]:
+    return closing(Vault.beside(Path(keys).parent, Path(keys).name, readonly=True))
 
 
 async def authors(scene: Scene, task: TaskId) -> set[str]:
@@ -134,7 +141,12 @@ async def test_attack_43_an_erased_person_is_in_no_byte_of_the_folder_nor_of_a_r
         await fill(scene)
         ann, bob = scene.ann.user, scene.bob.user
         kept = await scene.ask("backup", to=str(backups))
-        assert holding(Path(kept["to"]), MARK), "it was everywhere before"
+        before = holding(data, MARK, STAYS)
+        assert not any("log.db" in one for one in before), "the log is sealed"
+        assert {f"{scene.private}/main, generation 1", f"{scene.private}/margin, generation 1"} <= set(before)
+        assert holding(Path(kept["to"]), MARK) == ["clew.db"], "of a backup only names can be read without its keys"
+        with vault_of(kept["keys"]) as vault:
+            assert any(MARK.encode() in text for _, text in opened_texts(Path(kept["to"]) / "log.db", vault))
         told = await scene.ask("erase", user=NAME, dry_run=True)
         places = json.dumps(told["places"])
         for place in (
@@ -162,6 +174,9 @@ async def test_attack_43_an_erased_person_is_in_no_byte_of_the_folder_nor_of_a_r
         assert (await scene.ask("audit.verify"))["sound"]
     assert holding(data, MARK, NAME, ann) == [], "also after a clean end"
 
+    with vault_of(kept["keys"]) as vault:
+        found = [text for name, text in opened_texts(Path(kept["to"]) / "log.db", vault) if scene.private in name]
+        assert found and not any(found), "its keys are shredded, in the copy beside the backup, too"
     restored = tmp_path / "restored"
     await anyio.to_thread.run_sync(main, ["restore", "--from", kept["to"], "--data", str(restored)])
     assert "2 people and tasks were erased since" in capsys.readouterr().out

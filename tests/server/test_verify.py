@@ -84,7 +84,7 @@ FINDINGS = {
     "a member's task is gone": ("clew.db", ("DELETE FROM tasks",), "row of tasks that is not there"),
     "a task has no document": (
         "clew.db",
-        (f"INSERT INTO tasks VALUES ('{GHOST}', 'x', 'open', 'x', 1, 1, 'user', 0)",),
+        (f"INSERT INTO tasks VALUES ('{GHOST}', 'x', 'open', 'x', 1, 1, 'user', 0, 'allowed')",),
         f"{GHOST}: this task has no document",
     ),
 }  # fmt: skip

@@ -10,10 +10,13 @@ from kit.disk_faults import text_of
 from kit.served import Served
 from pycrdt import Doc
 
+from server.store.opening import opened_texts
+
 
 def stored(folder: Path, mark: bytes) -> list[str]:
-    """The files of the data folder in which the bytes are."""
-    return sorted(file.name for file in folder.iterdir() if file.is_file() and mark in file.read_bytes())
+    """The files of the data folder in which the bytes are, and the documents whose sealed rows hold them."""
+    files = [file.name for file in folder.iterdir() if file.is_file() and mark in file.read_bytes()]
+    return sorted({*files, *(name for name, text in opened_texts(folder / "log.db") if mark in text)})
 
 
 async def test_a_deleted_tasks_bytes_are_in_none_of_the_files(served: Served) -> None:

@@ -1,0 +1,90 @@
+"""Sealing what the log stores, each task by a key of its own: who shreds the key has shredded every old backup, too.
+
+Owns the cipher: AES-256-GCM, a fresh nonce of 96 bits before each text, bound to the place where it stands. Must never
+seal under a key that is not on disk yet, nor hand out what does not match its seal. Without keys it seals nothing, and
+reads what is not sealed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from server.domain.errors import Unavailable
+from server.domain.log import LogFailed
+from server.store.keys import KEYS, Keys
+
+NONCE: Final = 12
+KEPT: Final = 10_000
+
+Opener: TypeAlias = Callable[[int | None, bytes, bytes], bytes]
+"""Takes a key's number, a place and what is stored there; raises ValueError with what is wrong."""
+
+
+class Vault:
+    """Seals and opens. One thread at a time may seal; any may open."""
+
+    def __init__(self, keys: Keys | None = None, *, own: bool = False) -> None:
+        self._keys = keys
+        self._own = own
+        self._by_task: dict[str, tuple[int, AESGCM]] = {}
+        self._by_kid: dict[int, AESGCM] = {}
+
+    @classmethod
+    def beside(cls, folder: Path, name: str = KEYS, *, readonly: bool = False) -> Vault:
+        """One by the keys in that folder; by none, if there are none. Raises Unavailable."""
+        if not (folder / name).exists():
+            return cls()
+        return cls(Keys(folder, name, readonly=readonly).__enter__(), own=True)
+
+    def close(self) -> None:
+        """Let go of keys that were opened for it."""
+        if self._own and self._keys is not None:
+            self._keys.close()
+
+    def seal(self, task: str, place: bytes, text: bytes) -> tuple[int | None, bytes]:
+        """The number of the task's key, and what to store at that place. Raises LogFailed if there can be no key."""
+        if self._keys is None:
+            return None, text
+        kid, cipher = self._by_task.get(task) or self._learn(task)
+        nonce = os.urandom(NONCE)
+        return kid, nonce + cipher.encrypt(nonce, text, place)
+
+    def open(self, kid: int | None, place: bytes, stored: bytes) -> bytes:
+        """What was sealed at that place. Raises ValueError with what is wrong."""
+        if kid is None:
+            return stored
+        cipher = self._by_kid.get(kid) or self._find(kid)
+        try:
+            return cipher.decrypt(stored[:NONCE], stored[NONCE:], place)
+        except (InvalidTag, ValueError):
+            raise ValueError("does not match its seal") from None
+
+    def _learn(self, task: str) -> tuple[int, AESGCM]:
+        try:
+            kid, key = self._keys.of_task(task)  # type: ignore[union-attr]
+        except Unavailable as error:
+            raise LogFailed(error.why) from error
+        if len(self._by_task) >= KEPT:
+            self._by_task.clear()
+        self._by_task[task] = kid, AESGCM(key)
+        return self._by_task[task]
+
+    def _find(self, kid: int) -> AESGCM:
+        key = self._keys.get(kid) if self._keys is not None else None
+        if key is None:
+            raise ValueError("is sealed by a key that is not here")
+        if len(self._by_kid) >= KEPT:
+            self._by_kid.clear()
+        self._by_kid[kid] = AESGCM(key)
+        return self._by_kid[kid]
+
+
+def plain(kid: int | None, place: bytes, stored: bytes) -> bytes:
+    """Opens what is not sealed."""
+    return Vault().open(kid, place, stored)
