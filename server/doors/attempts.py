@@ -9,7 +9,7 @@ from collections import OrderedDict
 from typing import Final
 
 from server.domain.clock import Clock
-from server.domain.errors import TooMany
+from server.domain.errors import TooOften
 
 _KEPT: Final = 50_000
 
@@ -24,9 +24,12 @@ class Attempts:
         self._misses: OrderedDict[str, list[float]] = OrderedDict()
 
     def require(self, *parties: str) -> None:
-        """Raise TooMany if one of them has tried wrong too often."""
-        if any(len(self._recent(party)) >= self._most for party in parties):
-            raise TooMany("Too many wrong codes; wait five minutes.")
+        """Raise TooOften if one of them has tried wrong too often."""
+        for party in parties:
+            recent = self._recent(party)
+            if len(recent) >= self._most:
+                wait = recent[-self._most] + self._window - self._clock.monotonic()
+                raise TooOften(wait, "Too many wrong codes; wait a few minutes.")
 
     def miss(self, *parties: str) -> None:
         """Each of them has tried wrong once more."""

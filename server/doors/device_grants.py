@@ -62,7 +62,7 @@ class DeviceGrantDoor:
         return await self._over.grants.ask(client, agent, least, ttl, self._clock.now())
 
     async def show(self, who: Principal, address: str | None, typed: str) -> DeviceGrant:
-        """What the program with that code asks for. Raises NotFound for any wrong code, TooMany after some."""
+        """What the program with that code asks for. Raises NotFound for any wrong code, TooOften after some."""
         parties = [f"user {who.user}", f"address {address}"]
         self._attempts.require(*parties)
         grant = await self._over.grants.find(clean_code(typed), self._clock.now())
@@ -79,7 +79,7 @@ class DeviceGrantDoor:
         verdict: Literal["approve", "decline"],
         bounds: tuple[Role, int, TaskId | None],
     ) -> DeviceGrant:
-        """Give what is asked for within those bounds (role, seconds, task), or refuse. Raises NotFound, TooMany."""
+        """Give what is asked for within those bounds (role, seconds, task), or refuse. Raises NotFound, TooOften."""
         grant, now = await self.show(who, address, typed), self._clock.now()
         role, ttl, task = bounds
         if verdict == "decline":

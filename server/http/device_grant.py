@@ -14,11 +14,10 @@ from crdt_docs.ids import TaskId
 from server.domain.access import ROLE_NAMES
 from server.domain.clock import Clock
 from server.domain.device_grant import CODE_LIFE, LONGEST, DeviceGrant, shown_code
-from server.domain.errors import ClewError, TooMany
+from server.domain.errors import TooMany
 from server.doors.authority import require_login
 from server.doors.device_grants import DeviceGrantDoor, Given
 from server.http.endpoint import Answer, Call, Endpoint, Input, Row
-from server.http.problems import respond
 from server.http.shapes import Name, RoleName, Uuid, read_role, role_name
 
 GRANT_TYPE: Final = "urn:ietf:params:oauth:grant-type:device_code"
@@ -126,21 +125,15 @@ def routes(door: DeviceGrantDoor, clock: Clock) -> list[Row]:
             return _oauth(got.model_dump(), 200)
         return _oauth({"error": told or "invalid_grant"}, 400)
 
-    async def look(call: Call, given: GrantLook) -> GrantAnswer | Response:
+    async def look(call: Call, given: GrantLook) -> GrantAnswer:
         require_login(call.principal)
-        try:
-            grant = await door.show(call.principal, _address(call.request), given.code)
-        except TooMany as error:
-            return _too_many(error)
+        grant = await door.show(call.principal, _address(call.request), given.code)
         return _answer(grant, given.code, clock.now())
 
-    async def decide(call: Call, given: GrantDecide) -> GrantAnswer | Response:
+    async def decide(call: Call, given: GrantDecide) -> GrantAnswer:
         require_login(call.principal)
         bounds = ROLE_NAMES[given.role], given.ttl, TaskId(given.task) if given.task is not None else None
-        try:
-            grant = await door.decide(call.principal, _address(call.request), given.code, given.verdict, bounds)
-        except TooMany as error:
-            return _too_many(error)
+        grant = await door.decide(call.principal, _address(call.request), given.code, given.verdict, bounds)
         return _answer(grant, given.code, clock.now())
 
     return [
@@ -176,10 +169,6 @@ def _answer(grant: DeviceGrant, typed: str, now: float) -> GrantAnswer:
 
 def _address(request: Request) -> str | None:
     return request.client.host if request.client else None
-
-
-def _too_many(error: ClewError) -> Response:
-    return respond(error, status=429, headers={"Retry-After": str(int(CODE_LIFE))})
 
 
 def _oauth(said: Mapping[str, Any], status: int) -> Response:

@@ -141,11 +141,12 @@ class LateEngine:
 
 @dataclass
 class Answered:
-    """A response. ``json`` reads its body."""
+    """A response. ``json`` reads its body; of several cookies ``headers`` has the last, ``cookies`` has all."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
+    cookies: list[str] = field(default_factory=list)
 
     @property
     def json(self) -> Any:
@@ -234,7 +235,9 @@ async def call(
 
     await app(scope, receive, send)
     pairs = [(name.decode().lower(), value.decode("latin-1")) for name, value in sent[0]["headers"]]
-    return Answered(sent[0]["status"], dict(pairs), b"".join(message.get("body", b"") for message in sent[1:]))
+    content = b"".join(message.get("body", b"") for message in sent[1:])
+    cookies = [value for name, value in pairs if name == "set-cookie"]
+    return Answered(sent[0]["status"], dict(pairs), content, cookies)
 
 
 @dataclass

@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from joserfc import jwt
-from joserfc.jwk import KeySet, RSAKey
+from joserfc.jwk import KeySet, OctKey, RSAKey
 
 CLIENT = "clew-test"
 SECRET = "a client's secret"
@@ -33,7 +33,7 @@ class Lies:
 
     claims: dict[str, Any] = field(default_factory=dict)
     answer: dict[str, str | None] = field(default_factory=dict)
-    key: RSAKey | None = None
+    key: RSAKey | OctKey | None = None
     algorithm: str = "RS256"
 
 
