@@ -58,6 +58,13 @@ class Device:
         self.page = page
         self._server = server
         self._artifacts = artifacts
+        self._waved_off = page.locator(".toast .plain").first
+        page.add_locator_handler(self._waved_off, lambda button: button.evaluate("button => button.click()"))
+
+    def heed_notices(self) -> Self:
+        """Leave what is said of new devices on the screen; else it is waved off, wherever it would be in the way."""
+        self.page.remove_locator_handler(self._waved_off)
+        return self
 
     def open(self, path: str = "/") -> Self:
         """Go to a path of the server."""
