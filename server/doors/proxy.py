@@ -125,6 +125,10 @@ class Asks(Protocol):
         """Who sends this request. Raises Unauthenticated."""
         ...
 
+    def nonce(self) -> str:
+        """What the next proof has to repeat."""
+        ...
+
 
 class Vouched:
     """That door where a proxy names people: a login is good only for whom the proxy names at this very request."""
@@ -142,6 +146,10 @@ class Vouched:
             if await self._identities.find(ISSUER, named) != principal.user:
                 raise Unauthenticated
         return principal
+
+    def nonce(self) -> str:
+        """What the next proof has to repeat."""
+        return self._door.nonce()
 
 
 def _forwards(name: bytes) -> bool:

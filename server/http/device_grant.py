@@ -15,6 +15,7 @@ from server.domain.access import ROLE_NAMES
 from server.domain.clock import Clock
 from server.domain.device_grant import CODE_LIFE, LONGEST, DeviceGrant, shown_code
 from server.domain.errors import TooMany
+from server.domain.handoff import network_of
 from server.doors.authority import require_login
 from server.doors.device_grants import DeviceGrantDoor, Given
 from server.http.endpoint import Answer, Call, Endpoint, Input, Row
@@ -168,7 +169,7 @@ def _answer(grant: DeviceGrant, typed: str, now: float) -> GrantAnswer:
 
 
 def _address(request: Request) -> str | None:
-    return request.client.host if request.client else None
+    return network_of(request.client.host if request.client else None)
 
 
 def _oauth(said: Mapping[str, Any], status: int) -> Response:
