@@ -53,7 +53,7 @@ class LocalModel:
     @property
     def pid(self) -> int | None:
         """The process that the model runs in, if it does."""
-        return self._process.pid if self._process and self._process.returncode is None else None
+        return self._process.pid if self._process and _is_running(self._process) else None
 
     async def engine(self) -> Engine:
         """The running model; it is loaded first if it is not. Raises Failed."""
@@ -100,3 +100,13 @@ class LocalModel:
             if process.returncode is None:
                 process.kill()  # it holds nothing that could be lost, and may be busy
             await process.aclose()
+
+
+def _is_running(process: Process) -> bool:
+    """Whether it has not ended, asked of the system: the event loop hears of an end only some time after it."""
+    if process.returncode is not None or not hasattr(os, "waitid"):
+        return process.returncode is None
+    try:
+        return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+    except ChildProcessError:
+        return False

@@ -10,7 +10,7 @@
 //   {id, op: "apply", name, hex}                           an update, as if another tab had brought it
 //   {id, op: "raw", name, hex}                             a frame, beside what the provider says
 //   {id, op: "presence", name, state}                      null clears it
-//   {id, op: "read", name} → {text, synced, connected, pending, present: {client: state}, connects, codes, client, unread}
+//   {id, op: "read", name} → {text, vector, synced, connected, pending, present: {client: state}, connects, codes, client, unread}
 //   {id, op: "barrier", name, number} → {ms}               by messageHandlers[100]
 //   {id, op: "close", name}
 // Every reply is {id, ...} or {id, error}.
@@ -114,6 +114,7 @@ const ops = {
   async read ({ doc, provider, connects, codes, echoes, added, removed }) {
     return {
       text: doc.getText('notes').toString(),
+      vector: Object.fromEntries(Y.decodeStateVector(Y.encodeStateVector(doc))),
       synced: provider.synced,
       connected: provider.wsconnected,
       wants: provider.shouldConnect,

@@ -10,7 +10,7 @@
 //   {id, op: "lose", name, count}                   the next `count` frames do not leave this client
 //   {id, op: "detach" | "attach" | "drop" | "disconnect" | "connect", name}
 //   {id, op: "presence", name, state}
-//   {id, op: "read", name} → {text, synced, unsynced, scope, denied, closed, heard, present, opens, client}
+//   {id, op: "read", name} → {text, vector, synced, unsynced, scope, denied, closed, heard, present, opens, client}
 //   {id, op: "close", name}
 import { createInterface } from 'node:readline'
 import WebSocket from 'ws'
@@ -84,6 +84,7 @@ const ops = {
   async read ({ doc, provider, shared, denied, closed, heard, scopes, counts }) {
     return {
       text: doc.getText('notes').toString(),
+      vector: Object.fromEntries(Y.decodeStateVector(Y.encodeStateVector(doc))),
       synced: provider.synced,
       pending: doc.store.pendingStructs !== null || doc.store.pendingDs !== null,
       unsynced: provider.unsyncedChanges,
