@@ -54,7 +54,7 @@ check: $(STAMPS)/dev $(STAMPS)/web ## lint, types, walls; the page's types and u
 	cd web && npm run --silent test
 
 pytest: $(STAMPS)/dev $(STAMPS)/static $(STAMPS)/interop $(STAMPS)/chromium $(STAMPS)/strace $(STAMPS)/smollm2.gguf ## every Python test but the soak
-	$(BIN)/pytest -m "not soak" -n 2 --dist loadfile $(ARGS)
+	$(BIN)/pytest -m "not soak" -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 web: $(STAMPS)/web $(STAMPS)/static ## build the page into server/static
 

@@ -20,6 +20,13 @@ def yjs() -> Iterator[YjsOracle]:
         yield oracle
 
 
+LONGEST_FIRST = ("system", "interop", "browser", "agent", "server", "crdt_docs")
+"""Folders, so that of several workers none is left alone with minutes of work at the end."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Pages last: Playwright's blocking API leaves a loop running in this thread, and no other can run beside it."""
-    items.sort(key=lambda item: item.path.parent.name == "browser")
+    def place(item: pytest.Item) -> int:
+        folder = item.path.parent.name
+        return LONGEST_FIRST.index(folder) if folder in LONGEST_FIRST else len(LONGEST_FIRST)
+
+    items.sort(key=place)
