@@ -1,6 +1,6 @@
 """Sealing what the log stores, each task by a key of its own: who shreds the key has shredded every old backup, too.
 
-Owns the cipher: AES-256-GCM, a fresh nonce of 96 bits before each text, bound to the place where it stands. Must never
+Owns the cipher: AES-256-GCM, a nonce of its own before each text, bound to the place where it stands. Must never
 seal under a key that is not on disk yet, nor hand out what does not match its seal. Without keys it seals nothing, and
 reads what is not sealed.
 """
@@ -8,7 +8,7 @@ reads what is not sealed.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -34,6 +34,7 @@ class Vault:
         self._own = own
         self._by_task: dict[str, tuple[int, AESGCM]] = {}
         self._by_kid: dict[int, AESGCM] = {}
+        self._nonce = _nonces().__next__
 
     @classmethod
     def beside(cls, folder: Path, name: str = KEYS, *, readonly: bool = False) -> Vault:
@@ -51,8 +52,9 @@ class Vault:
         """The number of the task's key, and what to store at that place. Raises LogFailed if there can be no key."""
         if self._keys is None:
             return None, text
-        kid, cipher = self._by_task.get(task) or self._learn(task)
-        nonce = os.urandom(NONCE)
+        known = self._by_task.get(task)
+        kid, cipher = known if known is not None else self._learn(task)
+        nonce = self._nonce()
         return kid, nonce + cipher.encrypt(nonce, text, place)
 
     def open(self, kid: int | None, place: bytes, stored: bytes) -> bytes:
@@ -83,6 +85,14 @@ class Vault:
             self._by_kid.clear()
         self._by_kid[kid] = AESGCM(key)
         return self._by_kid[kid]
+
+
+def _nonces() -> Iterator[bytes]:
+    """Nonces that never come again: 64 random bits, then a count (NIST SP 800-38D section 8.2.1)."""
+    while True:
+        start = os.urandom(NONCE - 4)
+        for count in range(2**32):
+            yield start + count.to_bytes(4, "big")
 
 
 def plain(kid: int | None, place: bytes, stored: bytes) -> bytes:
