@@ -51,7 +51,7 @@ export class AccessPolicy extends PageElement {
 
   override render() {
     if (!this.chosen) return this.failure ? html`<p class="failure" role="alert">${this.failure}</p>` : nothing;
-    return html`<details class="access" ?open=${this.#isChanged}>
+    return html`<details class="access">
       <summary><h3>${say("access.title")}</h3></summary>
       <form class="another" @submit=${this.#submit}>
         ${this.#rule("resume")} ${this.#rule("device")} ${this.#rule("confirm")}

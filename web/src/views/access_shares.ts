@@ -68,7 +68,7 @@ export class AccessShares extends PageElement {
   }
 
   override render() {
-    return html`<details class="access" ?open=${this.shares.length > 0}>
+    return html`<details class="access">
       <summary><h3>${say("shares.title")}</h3></summary>
       <div class="another">
         <p class="quiet">${say("shares.how")}</p>

@@ -1,0 +1,104 @@
+"""What a task asks, until when people are on it, and its links: set in the members dialog, and met by who comes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from kit.axe import complaints
+from kit.devices import Device, Devices, Home
+from playwright.sync_api import Locator, Page, expect
+
+pytestmark = pytest.mark.browser
+
+
+def members_of(page: Page) -> Locator:
+    """The members dialog."""
+    page.get_by_role("button", name="Menu").click()
+    page.get_by_role("button", name="Members").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("listitem").first).to_be_visible()
+    return dialog
+
+
+def test_a_link_lets_a_guest_in_who_is_out_when_it_is_withdrawn(devices: Devices, home: Home) -> None:
+    laptop = home.laptop
+    dialog = members_of(laptop.page)
+    dialog.get_by_role("heading", name="Share by a link").click()
+    dialog.get_by_label("They come in as").select_option("editor")
+    dialog.get_by_role("button", name="Make a link").click()
+    link = dialog.get_by_role("group", name="Share link").inner_text()
+    assert re.search(r"/s#[0-9a-f-]{36}\.[A-Za-z0-9_-]{43}$", link)
+    assert complaints(laptop.page) == []
+    laptop.picture("sharing-laptop-made")
+    dialog.get_by_role("button", name="Done").click()
+    expect(dialog).to_contain_text("0 of 10 came in, never used")
+    assert link.rpartition(".")[2] not in laptop.page.content()
+
+    guest = devices.new("small phone", "dark")
+    guest.page.goto(link)
+    expect(guest.page.get_by_role("heading", name="A task was shared with you")).to_be_visible()
+    assert link.rpartition(".")[2] not in guest.page.evaluate("location.href + document.documentElement.outerHTML")
+    assert complaints(guest.page) == [] and guest.overflow() == 0
+    guest.picture("sharing-phone-shared")
+    guest.page.get_by_role("button", name="Open the task").click()
+    guest.show("Document").write("A guest was here. ").wait_until("saved")
+    expect(laptop.editor).to_contain_text("A guest was here.")
+
+    laptop.page.keyboard.press("Escape")
+    dialog = members_of(laptop.page)
+    dialog.get_by_role("heading", name="Share by a link").click()
+    row = dialog.locator("[data-member]").filter(has_text="Guest ")
+    expect(row).to_contain_text("guest")
+    expect(row).to_contain_text("until")
+    expect(dialog).to_contain_text("1 of 10 came in, last just now")
+    guest.context.set_offline(True)
+    guest.write("Never sent.")
+    guest.wait_until("offline")
+    dialog.get_by_role("button", name="Withdraw the link for: Editor").click()
+    expect(dialog).to_contain_text("Whoever came in by it is out at once")
+    dialog.get_by_role("button", name="Withdraw", exact=True).click()
+    expect(dialog.get_by_text("The link is withdrawn.")).to_be_visible()
+    expect(row).to_have_count(0)
+    assert complaints(laptop.page) == []
+    laptop.page.keyboard.press("Escape")
+    guest.context.set_offline(False)
+    expect(guest.page.get_by_role("alert").first).to_be_visible()
+    guest.picture("sharing-phone-out")
+
+
+def test_a_policy_says_what_follows_and_asks_before_it_shuts_its_own_maker_out(home: Home) -> None:
+    laptop, phone = home.laptop, home.phone
+    dialog = members_of(laptop.page)
+    dialog.get_by_role("heading", name="Who may open it, and how").click()
+    expect(dialog.get_by_label("On which devices")).to_have_value("any")
+    expect(dialog.get_by_role("button", name="Save")).to_be_disabled()
+    dialog.get_by_label("On which devices").select_option("bound")
+    expect(dialog).to_contain_text("Phones are out.")
+    expect(dialog).to_contain_text("out at once")
+    assert complaints(laptop.page) == []
+    laptop.picture("sharing-laptop-policy")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog).to_contain_text("You would be out of this task here at once")
+    dialog.get_by_role("group", name="Who may open it").get_by_role("button", name="Cancel").click()
+    expect(dialog.get_by_label("On which devices")).to_have_value("any")
+    dialog.get_by_label("Who may open this task").select_option("owner")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog.get_by_text("Changed.")).to_be_visible()
+    dialog.get_by_label("Who may open this task").select_option("members")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog.get_by_role("button", name="Save")).to_be_disabled()
+    laptop.page.keyboard.press("Escape")
+
+    phone.page.get_by_role("button", name="Menu").click()
+    phone.page.get_by_label("Language").select_option("zh")
+    phone.page.get_by_role("button", name="成员").click()
+    seen = phone.page.get_by_role("dialog")
+    seen.get_by_role("heading", name="谁可以打开，以及如何打开").click()
+    seen.get_by_role("heading", name="通过链接分享").click()
+    expect(seen.get_by_label("他们的角色")).to_be_visible()
+    assert complaints(phone.page) == [] and phone.overflow() == 0
+    phone.picture("sharing-phone-zh")
+    seen.get_by_label("他们的角色").scroll_into_view_if_needed()
+    phone.picture("sharing-phone-zh-links")
+    phone.page.keyboard.press("Escape")
