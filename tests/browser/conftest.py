@@ -14,13 +14,19 @@ from playwright.sync_api import Browser, sync_playwright
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """One browser a file: while Playwright is up, its event loop is the thread's, and asynchronous tests cannot run."""
+@pytest.fixture(scope="session")
+def chromium_path() -> str:
+    """Where Chromium is."""
     found = next((path for name in NAMES if (path := shutil.which(name))), None)
     assert found, "These tests drive Chromium, and there is none: `make test` installs it."
+    return found
+
+
+@pytest.fixture(scope="module")
+def chromium(chromium_path: str) -> Iterator[Browser]:
+    """One browser a file: while Playwright is up, its event loop is the thread's, and asynchronous tests cannot run."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=chromium_path, args=FLAGS)
         yield browser
         browser.close()
 
