@@ -23,14 +23,24 @@ export interface Claimed {
 
 export type Notice = Joined | Claimed;
 
+/** A device that this very tab has let in: there is nothing to be told of it here. */
+export interface Welcomed {
+  kind: "welcomed";
+  device: string;
+}
+
 const REMEMBERED = 100;
 const heard: string[] = [];
-const listeners = new Set<(notice: Notice) => void>();
+const listeners = new Set<(notice: Notice | Welcomed) => void>();
 
 /** Returns how to stop. */
-export function onNotice(listener: (notice: Notice) => void): () => void {
+export function onNotice(listener: (notice: Notice | Welcomed) => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
+}
+
+export function welcome(device: string): void {
+  for (const listener of listeners) listener({ kind: "welcomed", device });
 }
 
 /** Take what came in a frame; what is no notice that this page knows is let go. */

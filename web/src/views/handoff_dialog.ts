@@ -9,7 +9,7 @@ import { html, nothing, type TemplateResult } from "lit";
 
 import { Problem, type Api } from "../sync/api";
 import { Handoffs, type Address, type Offered, type Standing } from "../sync/handoffs";
-import { onNotice } from "../sync/notices";
+import { onNotice, welcome } from "../sync/notices";
 import type { Session } from "../sync/session";
 import { inFull, say, type Plain } from "../words/language";
 import { PageDialog } from "./dialog";
@@ -269,7 +269,9 @@ export class HandoffDialog extends PageDialog {
     this.#lookedAt = Date.now();
     try {
       const standing = await this.#handoffs.look(offered.id, this.session.id);
-      if (this.offered === offered) this.standing = standing;
+      if (this.offered !== offered) return;
+      this.standing = standing;
+      if (standing.device) welcome(standing.device);
     } catch {
       return; // the next look may tell more
     }

@@ -1,4 +1,4 @@
-/** A quiet word that a new device has come in, with one tap to put it out again. Owns no more than the last of them. */
+/** A quiet word that a new device has come in, with one tap to put it out again. Owns no more than the last few. */
 
 import { html, nothing } from "lit";
 
@@ -9,6 +9,7 @@ import { PageElement, whyOf } from "./element";
 
 /** Milliseconds for which what was done is shown. */
 const SHOWN = 6_000;
+const MOST = 3;
 
 export class HandoffNotices extends PageElement {
   static override properties = {
@@ -25,6 +26,7 @@ export class HandoffNotices extends PageElement {
   declare said: string;
   declare failure: string;
   #unhear: (() => void) | null = null;
+  readonly #welcomed = new Set<string>();
 
   constructor() {
     super();
@@ -36,7 +38,9 @@ export class HandoffNotices extends PageElement {
   override connectedCallback(): void {
     super.connectedCallback();
     this.#unhear = onNotice((notice) => {
-      if (notice.kind === "device-joined" && notice.device.id !== this.me.device) this.joined = [...this.joined, notice];
+      if (notice.kind === "welcomed") this.#welcomed.add(notice.device);
+      else if (notice.kind === "device-joined" && notice.device.id !== this.me.device) this.joined = [...this.joined, notice];
+      this.joined = this.joined.filter((one) => !this.#welcomed.has(one.device.id)).slice(-MOST);
     });
   }
 

@@ -580,8 +580,8 @@ export const CATALOGUE = {
 
   "joined.new": ["New device: {name}.", "新设备：{name}。"],
   "joined.one_task": ["It has one task, until {until}.", "它可访问一个任务，至 {until}。"],
-  "joined.not_me": ["That was not me: sign it out", "不是我：让它退出"],
-  "joined.fine": ["That was me", "是我本人"],
+  "joined.not_me": ["Not me: sign it out", "不是我：让它退出"],
+  "joined.fine": ["It was me", "是我本人"],
   "joined.gone": ["{name} is signed out.", "{name} 已退出登录。"],
 
   "visit.only": ["This device has this task alone, until {until}.", "此设备只能访问此任务，至 {until}。"],
