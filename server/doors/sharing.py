@@ -16,7 +16,7 @@ from server.domain.credential import COOKIE_LIFE, Secret
 from server.domain.device import Level
 from server.domain.errors import Forbidden, NotFound, Unauthenticated
 from server.domain.language import Language
-from server.domain.login import Visit
+from server.domain.login import Login, Visit
 from server.domain.policy import Denied, Deny, Place, judge
 from server.domain.share import Joined, Share, ShareId
 from server.doors.authority import Authority
@@ -67,10 +67,20 @@ class Sharing:
             raise NotFound(_GONE)
         return found
 
+    async def knows(self, login: Login, share: Share) -> bool:
+        """Whether who is signed in comes as who they are: not a guest whose own task is closed to them.
+
+        Raises Forbidden for who was let in to another task alone, and would lose it.
+        """
+        if login.task in (None, share.task):
+            return True
+        place = await self._policies.place(login.user, login.task)
+        if place is not None and (place.until is None or self._clock.now() < place.until):
+            raise Forbidden("This browser was let in to another task; open the link in another one, or sign out first.")
+        return False
+
     async def join(self, who: Principal, share: Share) -> Joined:
         """Let somebody who is signed in onto the task. Raises Denied where a rule of it is not met, NotFound."""
-        if who.kind != "user" or who.token is not None or who.task not in (None, share.task):
-            raise Forbidden("This browser was let in to another task; open the link in another one, or sign out first.")
         place = await self._policies.place(who.user, share.task)
         if place is None:
             await self._check(who, share)

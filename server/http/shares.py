@@ -109,7 +109,8 @@ def routes(
     async def redeem(call: Call, given: ShareGiven) -> ShareJoined | Response:
         request = call.request
         share = await sharing.find(ShareId(given.id), given.secret)
-        if await reception.authentication.login(request.headers) is not None:
+        login = await reception.authentication.login(request.headers)
+        if login is not None and await sharing.knows(login, share):
             who = await reception.authentication.of_request(request.headers, target_of(request))
             joined = await sharing.join(who, share)
             return ShareJoined(

@@ -86,7 +86,10 @@ class Shares:
         return guest
 
     async def revoke(self, task: TaskId, share: ShareId, now: float) -> list[UserId] | None:
-        """End the link and the memberships that came by it: whose those were. None if the task has no such link."""
+        """End the link and the memberships that came by it: whose those were. None if the task has no such link.
+
+        Guests stay signed in, to nothing: so their pages can say what happened, and offer what was not sent.
+        """
         async with self._database.transaction() as tx:
             if not await tx.all(
                 "UPDATE shares SET revoked_at = coalesce(revoked_at, ?) WHERE id = ? AND task = ? RETURNING id",
@@ -100,17 +103,7 @@ class Shares:
             for user in users:
                 await tx.all("DELETE FROM tickets WHERE task = ? AND user = ?", task, user)
                 await tx.all("DELETE FROM tokens WHERE task = ? AND user = ?", task, user)
-                await dismiss_guest(tx, user)
         return users
-
-
-async def dismiss_guest(tx: Transaction, user: UserId) -> None:
-    """Sign a guest out who has no task any more; the name stays, for what they wrote."""
-    await tx.all(
-        "DELETE FROM logins WHERE user = ?1 AND EXISTS (SELECT 1 FROM users WHERE id = ?1 AND guest = 1)"
-        " AND NOT EXISTS (SELECT 1 FROM members WHERE user = ?1)",
-        user,
-    )
 
 
 async def _join(tx: Transaction, share: Share, user: UserId, now: float) -> Joined | None:

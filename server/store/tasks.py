@@ -15,7 +15,6 @@ from server.domain.errors import Conflict, NotFound, Unavailable
 from server.domain.share import ShareId
 from server.domain.task import Member, NamedBy, Status, Task
 from server.store.database import Database, Row, Transaction
-from server.store.shares import dismiss_guest
 
 _TASK: Final = "t.id, t.name, t.status, t.created_by, t.created_at, t.updated_at, t.named_by"
 _BARE: Final = "id, name, status, created_by, created_at, updated_at, named_by"
@@ -237,7 +236,6 @@ class Tasks:
             await _keep_an_owner(tx, task)
             await tx.all("DELETE FROM tickets WHERE task = ? AND user = ?", task, user)
             await tx.all("DELETE FROM tokens WHERE task = ? AND user = ?", task, user)
-            await dismiss_guest(tx, user)
             return True
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from kit.axe import complaints
-from kit.devices import Device, Devices, Home
+from kit.devices import Devices, Home
 from playwright.sync_api import Locator, Page, expect
 
 pytestmark = pytest.mark.browser
@@ -63,7 +63,12 @@ def test_a_link_lets_a_guest_in_who_is_out_when_it_is_withdrawn(devices: Devices
     assert complaints(laptop.page) == []
     laptop.page.keyboard.press("Escape")
     guest.context.set_offline(False)
-    expect(guest.page.get_by_role("alert").first).to_be_visible()
+    expect(guest.page.get_by_role("alert")).to_contain_text("You may not open this task any more")
+    offer = guest.page.get_by_role("group", name="Words of yours that never got through")
+    expect(offer).to_contain_text("Never sent.")
+    with guest.page.expect_download() as saved:
+        offer.get_by_role("button", name="Save as a file").click()
+    assert "Never sent." in saved.value.path().read_text()
     guest.picture("sharing-phone-out")
 
 

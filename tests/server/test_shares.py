@@ -93,10 +93,13 @@ async def test_a_link_withdrawn_takes_with_it_whoever_came_by_it_and_nobody_else
     for name in ("guest", "bob"):
         assert (await closing(sockets[name]))[0] == 4403
     assert await is_open(sockets["stays"])
-    assert (await guest.get("/me")).status == 401 and (await bob.get(f"/tasks/{task}")).status == 404
+    for who in (guest, bob):
+        assert (await who.get(f"/tasks/{task}")).status == 404 and (await who.get("/tasks")).json["tasks"] == []
     assert (await cleo.get(f"/tasks/{task}")).json["role"] == "viewer"
     assert (await present(app, link)).status == 404
     assert [one["id"] for one in (await owner.get(f"/tasks/{task}/shares")).json["shares"]] == [another["id"]]
+    elsewhere = await a_link(owner, await owner.new_task("Another"))
+    assert (await guest.post("/shares/redeem", elsewhere["shown"])).json["user"]["id"] != guest.user  # a guest anew
     assert (await owner.delete(f"/tasks/{task}/shares/{link['id']}")).status == 204  # again is the same as once
     await sockets["stays"].close()
 
