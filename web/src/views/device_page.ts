@@ -125,16 +125,16 @@ export class DevicePage extends PageElement {
     </form>`;
   }
 
-  readonly #look = (event: SubmitEvent): void => {
+  readonly #look = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
     const code = String(new FormData(event.target as HTMLFormElement).get("code") ?? "");
-    void this.#attempt(async () => {
+    await this.#attempt(async () => {
       const [asking, tasks] = await Promise.all([new Accounts(this.api).asking(code), this.api.tasks()]);
       this.tasks = tasks.filter((task) => task.status === "open" || task.status === "paused");
       this.state = { kind: "asked", code, asking };
-      await this.updateComplete;
-      this.querySelector<HTMLElement>("#decline")?.focus();
     });
+    await this.updateComplete;
+    this.querySelector<HTMLElement>("#decline")?.focus();
   };
 
   #decide(verdict: "approve" | "decline"): void {
