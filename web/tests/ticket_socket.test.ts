@@ -72,6 +72,19 @@ describe("a socket with a ticket", () => {
     expect(ended).toEqual([{ code, reason: "" }]);
   });
 
+  test("that is refused once is tried once more, and not for ever", async () => {
+    const patience = { left: 1 };
+    const codes: number[] = [];
+    for (let attempt = 0; attempt < 3; attempt++) {
+      Wire.made = [];
+      const socket = new TicketSocket("ws://host/sync/1", () => Promise.resolve("t"), Wire as unknown as typeof WebSocket, patience);
+      socket.onclose = ({ code }) => codes.push(code);
+      await vi.waitFor(() => expect(Wire.made.length).toBe(1));
+      Wire.made[0]!.close(4401);
+    }
+    expect(codes).toEqual([4501, 4401, 4401]);
+  });
+
   test("ends once, whatever happens twice", async () => {
     const { socket, ended } = open(() => Promise.resolve("t"));
     await vi.waitFor(() => expect(Wire.made.length).toBe(1));

@@ -54,7 +54,7 @@ export class DeviceKey {
     const nonce = answer.headers.get("dpop-nonce");
     if (!nonce) return false;
     if (nonce !== this.#nonce) keepNonce((this.#nonce = nonce));
-    if (answer.status !== 401) return false;
+    if (!answer.headers.get("www-authenticate")?.includes("use_dpop_nonce")) return false;
     const date = Date.parse(answer.headers.get("date") ?? "");
     if (Number.isFinite(date)) this.#ahead = date - Date.now();
     this.#kept = null; // another tab may have signed in since

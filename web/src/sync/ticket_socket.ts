@@ -19,6 +19,11 @@ const SOON = 30_000;
 
 type Handler<E> = ((event: E) => void) | null;
 
+/** How many refusals of a ticket are still taken for bad luck: a network may go by IPv6 for the one and by IPv4 for the other. */
+export interface Patience {
+  left: number;
+}
+
 export interface End {
   code: number;
   reason: string;
@@ -49,6 +54,7 @@ export class TicketSocket {
     private readonly url: string,
     ticket: () => Promise<string>,
     private readonly Socket: typeof WebSocket = WebSocket,
+    private readonly patience: Patience = { left: 0 },
   ) {
     ticket().then(
       (secret) => this.#open(secret),
@@ -78,9 +84,15 @@ export class TicketSocket {
       this.#openedAt = Date.now();
       this.onopen?.(event);
     };
-    socket.onmessage = (event) => this.onmessage?.(event);
+    socket.onmessage = (event) => {
+      this.patience.left = 1;
+      this.onmessage?.(event);
+    };
     socket.onerror = (event) => this.onerror?.(event);
-    socket.onclose = ({ code, reason }) => this.#end({ code: code === 4401 && this.#wasTaken() ? LEASE_ENDED : code, reason });
+    socket.onclose = ({ code, reason }) => {
+      const isWorthAnother = code === 4401 && (this.#wasTaken() || this.patience.left-- > 0);
+      this.#end({ code: isWorthAnother ? LEASE_ENDED : code, reason });
+    };
     this.#socket = socket;
   }
 
@@ -98,9 +110,10 @@ export class TicketSocket {
 
 /** The class that y-websocket is given as its `WebSocketPolyfill`. */
 export function ticketSocketClass(ticket: () => Promise<string>): typeof WebSocket {
+  const patience = { left: 1 };
   class Ticketed extends TicketSocket {
     constructor(url: string) {
-      super(url, ticket);
+      super(url, ticket, WebSocket, patience);
     }
   }
   return Ticketed as unknown as typeof WebSocket;

@@ -95,10 +95,12 @@ export class DevicesDialog extends PageDialog {
                 <b>${one.name}</b> ${one.current ? html`<span class="badge filed">${say("devices.this")}</span>` : nothing}
                 ${badge(level, say(name))}
                 <span class="meta"
-                  >${say(KINDS[one.kind] ?? "devices.kind_program")} · ${say("devices.sessions", { n: one.sessions })} ·
-                  <span title=${inFull(signedIn)}>${say("devices.signed_in", { when: ago(signedIn) })}</span></span
+                  >${say(KINDS[one.kind] ?? "devices.kind_program")} · ${say("devices.sessions", { n: one.sessions })}</span
                 >
-                ${one.current ? nothing : html`<span class="meta" title=${inFull(seen)}>${say("devices.seen", { when: ago(seen) })}</span>`}
+                <span class="meta"
+                  ><span title=${inFull(signedIn)}>${say("devices.signed_in", { when: ago(signedIn) })}</span>
+                  ${one.current ? nothing : html`· <span title=${inFull(seen)}>${say("devices.seen", { when: ago(seen) })}</span>`}</span
+                >
               </p>
               ${this.asked === `revoke ${one.id}` ? this.#revoking(one) : this.#acts(one)}`
       }
