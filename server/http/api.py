@@ -109,7 +109,7 @@ def table(nouns: Nouns, doors: Doors, parts: Parts, clock: Clock, version: str) 
         *export.routes(nouns.tasks, reader, authority),
         *tickets.routes(nouns.tickets, nouns.sessions, documents, authority, clock),
         *tokens.routes(nouns.tokens, nouns.audit, authority, revocation, clock),
-        *devices.routes(nouns.devices, nouns.sessions, revocation),
+        *devices.routes(nouns.devices, nouns.sessions, nouns.logins, revocation, clock),
         *entrance.routes(doors.links, reception, nouns.accounts),
         *passkeys.routes(ways.passkeys, nouns.passkeys, reception),
         *oidc.routes(ways.organisation, ways.trust.user_header is not None, reception),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal
 
-from crdt_docs.ids import DeviceId
-from server.domain.clock import iso
+from crdt_docs.ids import DeviceId, TaskId
+from server.domain.clock import Clock, iso
 from server.domain.device import Device, Level
 from server.domain.errors import NotFound
 from server.doors.authority import require_account, require_whole
@@ -15,6 +15,9 @@ from server.http.endpoint import Answer, Call, Endpoint, Input, Nothing, Row
 from server.http.shapes import Name
 from server.store.devices import Devices
 from server.store.sessions import Sessions
+from server.store.tokens import Logins
+
+Visits = Mapping[DeviceId, tuple[TaskId, float]]
 
 _LEVELS: Final[Mapping[Level, Literal["none", "software", "hardware"]]] = {
     Level.NONE: "none",
@@ -29,11 +32,18 @@ class DeviceChange(Input):
     name: Name
 
 
+class Visiting(Answer):
+    """To what a device was let in that is not its person's own."""
+
+    task: str
+    until: str
+
+
 class DeviceAnswer(Answer):
     """A device of whoever asks. ``current`` is the one that they ask from.
 
     ``level`` is how far it proves that it is itself: ``hardware``, ``software`` or ``none``. ``sessions`` says how many
-    of its sessions are not over.
+    of its sessions are not over. One that is ``visiting`` came by a handoff: it has that one task, until then.
     """
 
     id: str
@@ -44,6 +54,7 @@ class DeviceAnswer(Answer):
     sessions: int
     created_at: str
     seen_at: str
+    visiting: Visiting | None
 
 
 class DeviceList(Answer):
@@ -52,21 +63,23 @@ class DeviceList(Answer):
     devices: list[DeviceAnswer]
 
 
-def routes(devices: Devices, sessions: Sessions, revocation: Revocation) -> list[Row]:
+def routes(devices: Devices, sessions: Sessions, logins: Logins, revocation: Revocation, clock: Clock) -> list[Row]:
     """The endpoints of devices."""
 
     async def list_(call: Call, _: Nothing) -> DeviceList:
         require_account(call.principal)
         found = await devices.of_user(call.principal.user)
         open_ = await sessions.open_by_device(call.principal.user)
-        return DeviceList(devices=[_answer(device, call, open_) for device in found])
+        visits = await logins.visits(call.principal.user, clock.now())
+        return DeviceList(devices=[_answer(device, call, open_, visits) for device in found])
 
     async def rename(call: Call, change: DeviceChange) -> DeviceAnswer:
         require_whole(call.principal)
         renamed = await devices.rename(call.principal.user, DeviceId(call.ids["id"]), change.name)
         if renamed is None:
             raise NotFound
-        return _answer(renamed, call, await sessions.open_by_device(call.principal.user))
+        visits = await logins.visits(call.principal.user, clock.now())
+        return _answer(renamed, call, await sessions.open_by_device(call.principal.user), visits)
 
     async def revoke(call: Call, _: Nothing) -> None:
         require_whole(call.principal)
@@ -95,7 +108,8 @@ def routes(devices: Devices, sessions: Sessions, revocation: Revocation) -> list
     ]
 
 
-def _answer(device: Device, call: Call, open_: Mapping[DeviceId, int]) -> DeviceAnswer:
+def _answer(device: Device, call: Call, open_: Mapping[DeviceId, int], visits: Visits) -> DeviceAnswer:
+    task, until = visits.get(device.id, (None, 0.0))
     return DeviceAnswer(
         id=device.id,
         name=device.name,
@@ -105,4 +119,5 @@ def _answer(device: Device, call: Call, open_: Mapping[DeviceId, int]) -> Device
         sessions=open_.get(device.id, 0),
         created_at=iso(device.created_at),
         seen_at=iso(device.seen_at),
+        visiting=Visiting(task=task, until=iso(until)) if task is not None else None,
     )

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from crdt_docs.ids import DeviceId, SessionId, TaskId
 from server.domain.clock import Clock, iso
 from server.domain.errors import Invalid
-from server.domain.handoff import LONGEST_VISIT, VISIT, Handoff, HandoffId, spell
+from server.domain.handoff import LONGEST_VISIT, VISIT, Handoff, HandoffId, network_of, spell
 from server.doors.authority import Authority
 from server.doors.handoffs import Handover, Known, Newcomer, Presented, Wanted
 from server.doors.links import Entered
@@ -130,7 +130,9 @@ class Paused(Answer):
     until: str
 
 
-def routes(handover: Handover, authority: Authority, reception: Reception, tasks: Tasks, devices: Devices, clock: Clock) -> list[Row]:
+def routes(
+    handover: Handover, authority: Authority, reception: Reception, tasks: Tasks, devices: Devices, clock: Clock
+) -> list[Row]:
     """The endpoints of handing over."""
 
     async def address(call: Call, _: Nothing) -> TaskAddress:
@@ -196,7 +198,8 @@ def routes(handover: Handover, authority: Authority, reception: Reception, tasks
         return _json(RedeemAnswer(id=got.id, expires_at=iso(got.expires_at)), 202)
 
     async def receive(request: Request) -> Newcomer:
-        return Newcomer(await reception.receive(request), address_of(request), _peer(request))
+        arrival, address = await reception.receive(request), address_of(request)
+        return Newcomer(arrival, address, network_of(_peer(request)) or "")
 
     async def answer(handoff: Handoff) -> HandoffAnswer:
         claim = handoff.claim

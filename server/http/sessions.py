@@ -217,8 +217,8 @@ def routes(
 
 
 async def _device(devices: Devices, who: Principal, given: str | None, now: float) -> DeviceId | None:
-    """The session's device: the one that signed in, unless another of the user's is named."""
-    if given is None:
+    """The session's device: the one that signed in, unless another of the user's is named, which no visitor does."""
+    if given is None or who.visiting:
         return who.device
     if is_id(given):
         device = await devices.get(who.user, DeviceId(given))

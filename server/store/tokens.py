@@ -193,6 +193,15 @@ class Logins:
         row = await self._database.one(f"SELECT {_LOGIN} FROM logins WHERE id = ? AND user = ?", login, user)
         return _login(row) if row else None
 
+    async def visits(self, user: UserId, now: float) -> dict[DeviceId, tuple[TaskId, float]]:
+        """Which of the user's devices are visiting: on what task, and until when (Unix seconds)."""
+        rows = await self._database.all(
+            "SELECT device, task, expires_at FROM logins WHERE user = ? AND task IS NOT NULL AND expires_at > ?",
+            user,
+            now,
+        )
+        return {DeviceId(row[0]): (TaskId(row[1]), row[2]) for row in rows}
+
     async def keep(self, user: UserId, device: DeviceId, expires_at: float) -> bool:
         """Let the logins of a device that is visiting be for all of the user's tasks; False if there is none."""
         rows = await self._database.write(

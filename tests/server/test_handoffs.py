@@ -290,6 +290,8 @@ async def test_a_device_that_is_kept_has_all_tasks_and_stays(app: AppUnderTest, 
     assert (await phone.post(f"/devices/{phone.device}/keep")).status == 403  # it can't keep itself
     device = (await laptop.get(f"/handoffs/{made.id}")).json["device"]
     assert device == phone.device
+    listed = {one["id"]: one["visiting"] for one in (await laptop.get("/devices")).json["devices"]}
+    assert listed[device]["task"] == task and listed[laptop.device] is None
     assert (await laptop.post(f"/devices/{device}/keep")).status == 204
     app.clock.advance(13 * 3600)
     assert (await phone.get(f"/tasks/{other}")).status == 200

@@ -111,6 +111,8 @@ export interface Device {
   sessions: number;
   created_at: string;
   seen_at: string;
+  /** One that came by a handoff has that one task, until then; absent where the server is older. */
+  visiting?: { task: string; until: string } | null;
 }
 
 /** An address that signs in whoever opens it first; `qr` is it as rows of modules, "1" where they are dark. */

@@ -7,6 +7,7 @@ import { html, nothing } from "lit";
 
 import type { Api, Device, Link } from "../sync/api";
 import { DeviceKey } from "../sync/device_key";
+import { Handoffs } from "../sync/handoffs";
 import { ago, inFull, say, type Plain } from "../words/language";
 import { PageDialog } from "./dialog";
 import { qrCode } from "./qr_code";
@@ -101,6 +102,11 @@ export class DevicesDialog extends PageDialog {
                   ><span title=${inFull(signedIn)}>${say("devices.signed_in", { when: ago(signedIn) })}</span>
                   ${one.current ? nothing : html`· <span title=${inFull(seen)}>${say("devices.seen", { when: ago(seen) })}</span>`}</span
                 >
+                ${
+                  one.visiting
+                    ? html`<span class="meta">${say("devices.visiting", { until: inFull(Date.parse(one.visiting.until)) })}</span>`
+                    : nothing
+                }
               </p>
               ${this.asked === `revoke ${one.id}` ? this.#revoking(one) : this.#acts(one)}`
       }
@@ -114,6 +120,18 @@ export class DevicesDialog extends PageDialog {
         ${say("devices.rename")}
       </button>
       ${
+        one.visiting
+          ? html`<button
+              type="button"
+              class="plain"
+              aria-label=${say("devices.keep_what", { name: one.name })}
+              @click=${() => this.#keep(one)}
+            >
+              ${say("devices.keep")}
+            </button>`
+          : nothing
+      }
+      ${
         one.current
           ? nothing
           : html`<button
@@ -126,6 +144,10 @@ export class DevicesDialog extends PageDialog {
             </button>`
       }
     </div>`;
+  }
+
+  #keep(one: Device): void {
+    void this.#change(() => new Handoffs(this.api).keep(one.id), say("handoff.kept", { name: one.name }));
   }
 
   #renaming(one: Device) {

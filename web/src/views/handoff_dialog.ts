@@ -121,7 +121,7 @@ export class HandoffDialog extends PageDialog {
   /** For a device that is signed in. */
   #known() {
     return html`<section class="another">
-      ${isLoopback() ? html`<p class="notice">${say("devices.loopback")}</p>` : nothing}
+      ${isLoopback() ? html`<p class="notice">${say("handoff.loopback")}</p>` : nothing}
       <div class="link-made">
         ${this.address ? qrCode(this.address.qr, say("handoff.address_code")) : nothing}
         <div>

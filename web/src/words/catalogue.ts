@@ -498,6 +498,14 @@ export const CATALOGUE = {
   "news.answered": ["{who} is answering.", "{who} 正在回答。"],
   "news.said": ["{n} message from {who}.|{n} messages from {who}.", "{who} 发来 {n} 条消息。"],
   "news.filed": ["{who} filed {n} entry.|{who} filed {n} entries.", "{who} 归档了 {n} 项。"],
+  "devices.visiting": ["Has one task only, until {until}.", "仅可访问一个任务，至 {until}。"],
+  "devices.keep": ["Keep", "保留"],
+  "devices.keep_what": ["Keep {name}: all my tasks, no end", "保留 {name}：可访问我的所有任务，不限期"],
+
+  "handoff.loopback": [
+    "This address leads to this machine only. Open Clew here by an address that the other device can reach first.",
+    "此地址只能在本机打开。请先在此用另一台设备可访问的地址打开 Clew。",
+  ],
   "handoff.title": ["Continue on another device", "在另一台设备上继续"],
   "handoff.short": ["Continue elsewhere", "换设备继续"],
   "handoff.scan": [
