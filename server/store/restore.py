@@ -33,12 +33,20 @@ from server.store.nouns import open_nouns
 _ALWAYS: Final = (
     "DELETE FROM tickets",
     "DELETE FROM links",
+    "DELETE FROM invitations",
+    "DELETE FROM challenges",
+    "DELETE FROM oidc_flows",
+    "DELETE FROM device_grants",
     "UPDATE tokens SET revoked_at = ?1 WHERE kind = 'grant' AND revoked_at IS NULL",
     "UPDATE attachments SET ended_at = max(started_at, (SELECT seen_at FROM sessions s WHERE s.id = session))"
     " WHERE ended_at IS NULL",
     "UPDATE sessions SET ended_at = seen_at, task = NULL WHERE ended_at IS NULL",
 )
-_UNLESS_KEPT: Final = ("DELETE FROM logins", "UPDATE tokens SET revoked_at = ?1 WHERE revoked_at IS NULL")
+_UNLESS_KEPT: Final = (
+    "DELETE FROM logins",
+    "DELETE FROM passkeys",
+    "UPDATE tokens SET revoked_at = ?1 WHERE revoked_at IS NULL",
+)
 
 
 @contextmanager

@@ -118,7 +118,7 @@ export class DevicePage extends PageElement {
         <button type="button" id="decline" ?disabled=${this.isBusy} @click=${() => this.#decide("decline")}>
           ${say("grant.decline")}
         </button>
-        <button type="button" class="primary" ?disabled=${this.isBusy} @click=${() => this.#decide("approve")}>
+        <button type="button" ?disabled=${this.isBusy} @click=${() => this.#decide("approve")}>
           ${say("grant.approve")}
         </button>
       </div>
