@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from math import ceil
 
@@ -13,6 +14,9 @@ from starlette.responses import Response
 from server.domain.errors import ClewError, Invalid, TooOften, Unauthenticated, Unavailable
 from server.domain.problem import PROBLEM_TYPE, Fault, problem
 from server.doors.proofs import Unproven
+
+
+_FIELD: Final = re.compile(r"[a-z][a-z0-9_]{0,30}|\d{1,6}")
 
 
 class Faulty(Invalid):
@@ -26,8 +30,13 @@ class Faulty(Invalid):
 def faulty(error: ValidationError, place: str) -> Faulty:
     """Turn pydantic's findings into faults, without the values that were found."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
-    faults = [(".".join([place, *map(str, one["loc"])]), one["msg"]) for one in found[:20]]
+    faults = [(".".join([place, *map(_named, one["loc"])]), one["msg"]) for one in found[:20]]
     return Faulty([Fault(at=at, why=why.removeprefix("Value error, ")) for at, why in faults])
+
+
+def _named(part: int | str) -> str:
+    """A step on the way to a fault, if it can be a field of ours: an unknown one may be anything, a secret too."""
+    return str(part) if _FIELD.fullmatch(str(part)) else "?"
 
 
 async def crashed(request: Request, error: Exception) -> Response:
