@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from math import ceil
+from typing import Final
 
 from pydantic import ValidationError
 from starlette.requests import Request
@@ -14,7 +15,6 @@ from starlette.responses import Response
 from server.domain.errors import ClewError, Invalid, TooOften, Unauthenticated, Unavailable
 from server.domain.problem import PROBLEM_TYPE, Fault, problem
 from server.doors.proofs import Unproven
-
 
 _FIELD: Final = re.compile(r"[a-z][a-z0-9_]{0,30}|\d{1,6}")
 
