@@ -15,6 +15,8 @@ from server.domain.clock import iso
 from server.domain.errors import Unauthenticated
 from server.domain.language import Language
 from server.doors.authority import require_browser, require_login
+from server.doors.bound import clear as clear_bound
+from server.doors.bound import is_secure
 from server.doors.links import OneTimeLinks, link_url
 from server.http.endpoint import Answer, Call, Endpoint, Input, Nothing, Row
 from server.http.reception import Person, Reception, SignedIn
@@ -63,7 +65,9 @@ def routes(links: OneTimeLinks, reception: Reception, accounts: Accounts) -> lis
             raise Unauthenticated
         await revocation.login(login)
         response = Response(status_code=204)
-        response.headers["set-cookie"] = cookies.clear(call.request.headers)
+        response.headers.append("set-cookie", cookies.clear(call.request.headers))
+        if is_secure(call.request):
+            response.headers.append("set-cookie", clear_bound())
         response.headers["clear-site-data"] = '"cache"'
         return response
 
