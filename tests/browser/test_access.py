@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from kit.devices import ARTIFACTS, Device, Devices
+from kit.hostile_line import HostileLine
 from kit.running_server import RunningServer
 from playwright.sync_api import Browser, expect
 
@@ -63,20 +64,43 @@ def test_a_viewer_reads_along_and_cannot_type(laptop: Device, wei: Device, task:
     expect(wei.page.get_by_role("button", name="+ Document")).to_have_count(0)
 
 
-def test_who_is_made_a_viewer_in_mid_sentence_is_told_that_it_is_not_saved(
+LIGHTS = """() => {
+  window.lights = [];
+  new MutationObserver(() => window.lights.push(document.querySelector("[data-light]").dataset.light)).observe(
+    document.querySelector("[data-light]"), {attributes: true, attributeFilter: ["data-light"]});
+}"""
+
+
+def test_15_and_a_role_reaches_an_open_page_at_once_and_refused_words_are_never_called_saved(
     laptop: Device, wei: Device, task: str
 ) -> None:
+    line = HostileLine(wei)
     membership = let_in(laptop, wei, "editor", task)
+    wei.composer.fill("a draft of mine")
     wei.write("allowed. ").wait_until("saved")
+    line.turn("late")
+    wei.page.keyboard.type("refused.")
+    wei.wait_until("saving")
+    wei.page.evaluate(LIGHTS)
     call(laptop, "PATCH", membership, {"role": "viewer"})
-    wei.write("refused.")
+    expect(wei.editor).to_have_attribute("contenteditable", "false", timeout=2_000)  # nobody has asked
+    expect(wei.page.get_by_role("toolbar")).to_have_count(0)
+    line.turn("fair")
     wei.wait_until("refused")
     expect(wei.light).to_contain_text("Cannot save")
-    expect(wei.editor).to_have_attribute("contenteditable", "false")
     laptop.write("later.")
     expect(wei.editor).to_contain_text("later.")
+    expect(wei.editor).to_contain_text("refused.")  # kept here
     expect(laptop.editor).not_to_contain_text("refused.")
-    expect(wei.light).to_have_attribute("data-light", "refused")
+    assert "saved" not in wei.page.evaluate("window.lights")
+
+    call(laptop, "PATCH", membership, {"role": "editor"})
+    expect(wei.editor).to_have_attribute("contenteditable", "true", timeout=2_000)
+    wei.wait_until("saved")
+    expect(laptop.editor).to_contain_text("refused.")
+    expect(wei.composer).to_have_value("a draft of mine")
+    wei.write("and more.").wait_until("saved")
+    expect(laptop.editor).to_contain_text("and more.")
 
 
 def test_who_is_taken_off_the_task_is_told_and_hears_nothing_more(laptop: Device, wei: Device, task: str) -> None:

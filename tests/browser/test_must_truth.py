@@ -102,6 +102,40 @@ def test_16_a_socket_that_died_without_a_word_is_given_up_within_seconds_and_not
     assert "before. meanwhile." in logged(laptop)
 
 
+def test_5_and_16_an_idle_page_keeps_its_socket_and_one_that_died_in_its_sleep_is_replaced_on_waking(
+    devices: Devices, link: str, task: str
+) -> None:
+    laptop = devices.new()
+    line = HostileLine(laptop)
+    laptop.page.clock.install()
+    laptop.sign_in(link).start_task(task)
+    laptop.write("before.").wait_until("saved")
+    line.cut()  # as a restart of the server does
+    for _ in range(8):
+        laptop.page.clock.run_for(500)
+    laptop.wait_until("saved")
+    opened = line.opened
+    for _ in range(20):  # 100 s by the page's clock
+        laptop.page.clock.run_for(5_000)
+        laptop.page.evaluate("fetch('/readyz').then(answer => answer.text())")  # what the server has to say is heard
+    assert line.opened == opened
+    laptop.wait_until("saved")
+
+    line.turn("dead")
+    laptop.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    laptop.page.clock.run_for(1_000)
+    assert line.opened == opened
+    laptop.page.clock.run_for(600)
+    for _ in range(20):
+        if line.opened > opened:
+            break
+        laptop.page.wait_for_timeout(50)
+    assert line.opened == opened + 1
+    laptop.write(" And after.")
+    laptop.page.clock.run_for(300)
+    laptop.wait_until("saved")
+
+
 def test_row_4_a_cut_of_a_moment_shows_no_banner_and_is_mended_at_once(devices: Devices, link: str, task: str) -> None:
     laptop = devices.new()
     line = HostileLine(laptop)

@@ -9,7 +9,11 @@ const CACHE = "clew-__VERSION__";
 const PATIENCE = 3_000;
 const PAGE = /^\/(?:(?:t|d|s|h|i|device|settings|devices)(?:\/[\w-]{1,64})*\/?)?$/;
 
-self.addEventListener("install", (event) => event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll(FILES))));
+self.addEventListener("install", (event) => {
+  event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll(FILES)));
+  // past this worker, where a browser can: what a page says in its last moment would be lost on the way through it
+  event.addRoutes?.([{ condition: { urlPattern: { pathname: "/api/*" } }, source: "network" }]);
+});
 
 self.addEventListener("activate", (event) => event.waitUntil(forgetOlder().then(() => self.clients.claim())));
 

@@ -47,6 +47,15 @@ export interface Change extends Item {
   at: string | null;
 }
 
+/** Where somebody was in a task: which part of the page, which document, where in its words. */
+export interface Where {
+  panel: string;
+  document: string;
+  /** A place in the body of that document's generation, as Yjs writes it. */
+  caret?: unknown;
+  generation?: number;
+}
+
 /**
  * Where a task stands. `text` names all that it owes; `narrative` is an agent's own paragraph, null unless the server found it
  * true to the facts.
@@ -55,6 +64,10 @@ export interface Resumption {
   task: Task;
   text: string;
   narrative: string | null;
+  /** What a person wrote in last; absent where the server is older, as is `place`. */
+  last_edit?: Change | null;
+  /** Where this person was last, on whichever device. */
+  place?: { where: Where; device: string | null; at: string } | null;
   facts: {
     constraints: Item[];
     decisions: Item[];
@@ -217,6 +230,18 @@ export class Api {
     await this.ask("PATCH", `/sessions/${encodeURIComponent(session)}`, { task_id: task });
   }
 
+  /** Note where one is in a task. */
+  async notePlace(session: string, task: string, where: Where): Promise<void> {
+    await this.ask("PATCH", `/sessions/${encodeURIComponent(session)}`, { place: { task, where } });
+  }
+
+  /** The same, made ready: what this resolves to sends it at once, as a page that is being closed must. */
+  async readyToNote(session: string, task: string): Promise<(where: Where) => void> {
+    const path = `/sessions/${encodeURIComponent(session)}`;
+    const proof = await this.key.proof("PATCH", this.base + path);
+    return (where) => void this.fetchNow("PATCH", path, { place: { task, where } }, proof, { keepalive: true }).catch(() => undefined);
+  }
+
   /** One connection to one task. Without a session it is a session of its own. */
   async ticket(task: string, session: string | null): Promise<Ticket> {
     return await this.ask<Ticket>("POST", `/tasks/${encodeURIComponent(task)}/tickets`, session ? { session } : {});
@@ -335,21 +360,25 @@ export class Api {
   }
 
   private async sendOnce(method: string, path: string, body: unknown): Promise<Response> {
+    const proof = await this.key.proof(method, this.base + path);
+    return await this.fetchNow(method, path, body, proof, { signal: AbortSignal.timeout(PATIENCE) });
+  }
+
+  private fetchNow(method: string, path: string, body: unknown, proof: string | null, how: RequestInit): Promise<Response> {
     const headers: Record<string, string> = { "accept-language": this.language };
     const init: RequestInit = {
       method,
       headers,
       credentials: "same-origin",
       cache: "no-store",
-      signal: AbortSignal.timeout(PATIENCE),
+      ...how,
     };
     if (body !== undefined) {
       headers["content-type"] = "application/json";
       init.body = JSON.stringify(body);
     }
-    const proof = await this.key.proof(method, this.base + path);
     if (proof) headers["dpop"] = proof;
-    return await this.fetch(this.base + path, init);
+    return this.fetch(this.base + path, init);
   }
 }
 

@@ -6,7 +6,7 @@
  *
  *   L1  "saved" means that every local edit was made before a barrier that this connection has answered
  *   L2  a barrier counts only for the connection it was sent on
- *   L3  a refusal stays shown until the document is opened afresh
+ *   L3  a refusal stays shown until the document is opened afresh, or one may write again and is asked for what was refused
  */
 
 export type Shown =
@@ -76,6 +76,11 @@ export class Light {
 
   refused(why: string): void {
     this.#refused ??= why;
+  }
+
+  /** One may write again: the server has asked for what it refused. */
+  allowed(): void {
+    this.#refused = null;
   }
 
   /** Whether the server has kept us waiting for so long that the connection should be given up. */

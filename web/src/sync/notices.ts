@@ -3,6 +3,8 @@
  * first. A notice proves nothing: whoever acts on one asks the server.
  */
 
+import type { Task } from "./api";
+
 /** How a socket is closed of a device that was signed out from another. */
 export const REVOKED = "this device was revoked";
 
@@ -56,6 +58,25 @@ function read(json: string): Notice | null {
   try {
     const value = JSON.parse(json) as Notice;
     return typeof value.id === "string" && ["device-joined", "handoff-claimed"].includes(value.kind) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** What one may do in a task from now on. */
+export interface Told {
+  task: string;
+  role: Task["role"];
+}
+
+const ROLES = ["viewer", "commenter", "editor", "owner"] as const;
+
+/** A notice of that, which holds for the socket that it came by; null for any other. */
+export function roleIn(json: string): Told | null {
+  try {
+    const { kind, task, role } = JSON.parse(json) as Record<string, unknown>;
+    const known = ROLES.find((one) => one === role);
+    return kind === "role" && typeof task === "string" && known ? { task, role: known } : null;
   } catch {
     return null;
   }

@@ -10,6 +10,7 @@ import * as Y from "yjs";
 import { lostBetween, type Lost } from "../doc/unsent";
 import { Problem, type Api, type Task, type Ticket } from "./api";
 import { LocalCopy, readCopy, type Keeping } from "./local_copy";
+import type { Told } from "./notices";
 import type { Session } from "./session";
 import type { Shelf, Why } from "./shelf";
 import { TaskSync, type Options } from "./task_sync";
@@ -21,6 +22,10 @@ const REFUSED = new Set([4400, 4409, 4413]);
 const OUT = new Set([4403, 4404]);
 /** Two of them within this time are the server's trouble, or ours: a third document would not help. */
 const AGAIN = 60_000;
+
+export function mayWrite(role: Task["role"] | undefined): boolean {
+  return role === "editor" || role === "owner";
+}
 
 /** A server that takes longer than this to say what it knows of a task is not waited for where there is a copy. */
 const SOON = 1_500;
@@ -113,6 +118,10 @@ export class OpenTask {
     return opened;
   }
 
+  get generation(): number {
+    return this.#generation;
+  }
+
   get keeping(): Keeping {
     return this.copy.keeping;
   }
@@ -181,6 +190,14 @@ export class OpenTask {
     });
     sync.on("synced", () => void this.#offerOlder(sync));
     sync.on("ended", (end) => this.#ended(end));
+    sync.on("role", (told) => this.#told(told));
+  }
+
+  /** The server says at once what one may do here from now on. */
+  #told({ task, role }: Told): void {
+    if (task !== this.opening.task) return;
+    this.#know({ ...this.known, role });
+    if (mayWrite(role)) this.sync.allow();
   }
 
   async #ticket(): Promise<string> {

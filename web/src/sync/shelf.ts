@@ -3,7 +3,7 @@
  * and what was set aside. Owns the names of the copies; must never hold a secret, nor outlive a sign-out.
  */
 
-import type { Me, Task } from "./api";
+import type { Me, Task, Where } from "./api";
 
 type Store = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
@@ -17,9 +17,9 @@ export interface Aside {
   at: number;
 }
 
-export interface Place {
-  panel: string;
-  document: string;
+/** `untold` while the server does not know of it. */
+interface Place extends Where {
+  untold?: boolean;
 }
 
 interface Kept {
@@ -30,7 +30,7 @@ interface Kept {
   unsent: boolean;
   opened: number;
   asides: Aside[];
-  /** Where one was in it: which part of the page, which document. */
+  /** Where one was in it on this device. */
   place?: Place;
 }
 
@@ -39,6 +39,7 @@ const MOST = 40;
 
 export class Shelf {
   readonly #key: string;
+  readonly #brought = new Map<string, Where>();
 
   constructor(
     readonly me: Me,
@@ -86,13 +87,27 @@ export class Shelf {
     return kept;
   }
 
-  /** Note where somebody is in a task, to bring them back there. */
-  leaveAt(task: string, place: Place): void {
+  /** Note where somebody is in a task, and whether the server has been told. */
+  leaveAt(task: string, where: Where, untold: boolean): void {
     const all = this.#all();
     const kept = all[task];
+    const place: Place = untold ? { ...where, untold } : where;
     if (!kept || JSON.stringify(kept.place) === JSON.stringify(place)) return;
     kept.place = place;
     this.#write(all);
+  }
+
+  /** Bring somebody to where they were last on any device, at the next opening; further on than what only this one knows. */
+  bring(task: string, where: Where): void {
+    if (!this.find(task)?.place?.untold) this.#brought.set(task, where);
+  }
+
+  /** Where to begin in a task, and whether one is brought there rather than back where this device was. */
+  placeIn(task: string): { where: Where | null; isBrought: boolean } {
+    const brought = this.#brought.get(task);
+    this.#brought.delete(task);
+    const { untold: _, ...where } = this.find(task)?.place ?? { panel: "", document: "" };
+    return { where: brought ?? (where.panel ? where : null), isBrought: brought !== undefined };
   }
 
   mark(task: string, unsent: boolean): void {

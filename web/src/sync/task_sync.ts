@@ -10,9 +10,11 @@ import { WebsocketProvider } from "y-websocket";
 import * as Y from "yjs";
 
 import { Light, type Shown } from "./light";
-import { hear } from "./notices";
+import { hear, roleIn, type Told } from "./notices";
 import { ticketSocketClass, type End } from "./ticket_socket";
 
+const SYNC = 0;
+const STEP1 = 0;
 export const BARRIER = 100;
 export const REFUSAL = 101;
 export const RENEWAL = 102;
@@ -22,6 +24,10 @@ export const NOTICE = 103;
 const QUIET = 150;
 const AT_LATEST = 1_000;
 const HEARTBEAT = 5_000;
+/** A line on which not a word is heard for so long after sleep has died in it. */
+const WAKING = 1_500;
+/** What others wrote is held for so long at the most. */
+const HOLDING = 4_000;
 
 export interface Presence {
   id?: string;
@@ -43,7 +49,7 @@ export interface Options {
 }
 
 /** `reached` is the state vector of what the server has on its disk now. */
-type Events = { light: Shown; presence: null; ready: null; synced: null; ended: End; reached: Uint8Array };
+type Events = { light: Shown; presence: null; ready: null; synced: null; ended: End; reached: Uint8Array; role: Told };
 
 export class TaskSync {
   readonly doc: Y.Doc;
@@ -96,6 +102,13 @@ export class TaskSync {
     return () => all.delete(listener as (value: never) => void);
   }
 
+  /** One may write again: what was refused is on its way, and counts as unsaved until it is answered for. */
+  allow(): void {
+    this.#light.allowed();
+    this.#askSoon();
+    this.#tell();
+  }
+
   /** Try again after an end for good, because something has changed. */
   reconnect(): void {
     this.provider.connect();
@@ -104,6 +117,16 @@ export class TaskSync {
   /** Try again now rather than in a moment. */
   retry(): void {
     this.#reconnect();
+  }
+
+  /**
+   * Hold others' updates from the first on that `isUntimely`, for a few seconds at the most; returns how to let them in. What
+   * is written here goes out meanwhile.
+   */
+  hold(isUntimely: (update: Uint8Array) => boolean): () => void {
+    this.#release();
+    this.#isUntimely = isUntimely;
+    return () => this.#isUntimely === isUntimely && this.#release();
   }
 
   /** End the connection, and with it the document. */
@@ -119,6 +142,9 @@ export class TaskSync {
     globalThis.document?.removeEventListener("visibilitychange", this.#awake);
     this.#timers.forEach(clearInterval);
     if (this.#asking) clearTimeout(this.#asking.timer);
+    if (this.#waking) clearTimeout(this.#waking);
+    this.#held = [];
+    this.#release();
     this.#listeners.clear();
     this.provider.destroy();
     this.awareness.destroy();
@@ -140,6 +166,11 @@ export class TaskSync {
     provider.on("connection-close", () => this.#disconnected());
     provider.on("sync", (isSynced: boolean) => isSynced && this.#synced());
     provider.on("closed", (end) => this.#emit("ended", end));
+    const take = provider.messageHandlers[SYNC]!;
+    provider.messageHandlers[SYNC] = (out, message, ...rest) => {
+      if (this.#isHeld(message)) this.#held.push(() => take(encoding.createEncoder(), message, ...rest));
+      else take(out, message, ...rest);
+    };
     provider.messageHandlers[BARRIER] = (_out, message) => {
       const number = decoding.readVarUint(message);
       this.#light.answered(number);
@@ -154,10 +185,35 @@ export class TaskSync {
       this.#tell();
     };
     provider.messageHandlers[RENEWAL] = () => void this.#renew();
-    provider.messageHandlers[NOTICE] = (_out, message) => hear(decoding.readVarString(message));
+    provider.messageHandlers[NOTICE] = (_out, message) => {
+      const notice = decoding.readVarString(message);
+      const told = roleIn(notice);
+      if (told) this.#emit("role", told);
+      else hear(notice);
+    };
     globalThis.addEventListener?.("offline", this.#offline);
     globalThis.addEventListener?.("online", this.#awake);
     globalThis.document?.addEventListener("visibilitychange", this.#awake);
+  }
+
+  #isUntimely: ((update: Uint8Array) => boolean) | null = null;
+  #held: (() => void)[] = [];
+  #holding: ReturnType<typeof setTimeout> | null = null;
+
+  #isHeld(message: decoding.Decoder): boolean {
+    if (!this.#isUntimely) return false;
+    const ahead = decoding.clone(message);
+    if (decoding.readVarUint(ahead) === STEP1) return false;
+    if (this.#held.length) return true;
+    if (!this.#isUntimely(decoding.readVarUint8Array(ahead))) return false;
+    this.#holding = setTimeout(() => this.#release(), HOLDING);
+    return true;
+  }
+
+  #release(): void {
+    if (this.#holding) clearTimeout(this.#holding);
+    this.#isUntimely = null;
+    for (const take of this.#held.splice(0)) take();
   }
 
   #connected(): void {
@@ -227,9 +283,18 @@ export class TaskSync {
   }
 
   readonly #offline = (): void => this.#reconnect();
+  #waking: ReturnType<typeof setTimeout> | null = null;
+
+  /** What died in its sleep does not say so. */
   readonly #awake = (): void => {
-    if (this.provider.wsconnected) this.#ask();
-    else this.#reconnect();
+    if (globalThis.document?.hidden) return;
+    const { wsconnected, wsLastMessageReceived } = this.provider;
+    if (!wsconnected) return this.#reconnect();
+    this.#ask();
+    if (this.#waking) clearTimeout(this.#waking);
+    this.#waking = setTimeout(() => {
+      if (this.provider.wsLastMessageReceived === wsLastMessageReceived) this.#reconnect();
+    }, WAKING);
   };
 
   #reconnect(): void {

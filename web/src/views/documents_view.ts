@@ -11,6 +11,7 @@ import { addDocument, readDocuments, root, type TaskDocument } from "../doc/sche
 import { bindText } from "../doc/text_change";
 import type { TaskSync } from "../sync/task_sync";
 import { say } from "../words/language";
+import type { Beginning, TaskEditor } from "./editor";
 import { PageElement, whyOf } from "./element";
 
 export class DocumentsView extends PageElement {
@@ -18,6 +19,7 @@ export class DocumentsView extends PageElement {
     sync: { attribute: false },
     editable: { type: Boolean },
     chosen: {},
+    place: { attribute: false },
     failure: { state: true },
   };
 
@@ -25,6 +27,8 @@ export class DocumentsView extends PageElement {
   declare editable: boolean;
   /** The id of the document to show; the first where there is no such one. */
   declare chosen: string;
+  /** Where to begin, in that document. */
+  declare place: ({ document: string } & Beginning) | null;
   declare failure: string;
   #unbind: (() => void) | null = null;
   #bound: Y.Text | null = null;
@@ -33,6 +37,7 @@ export class DocumentsView extends PageElement {
     super();
     this.editable = false;
     this.chosen = "";
+    this.place = null;
     this.failure = "";
   }
 
@@ -93,10 +98,22 @@ export class DocumentsView extends PageElement {
         customElements.get("clew-editor")
           ? keyed(
               id,
-              html`<clew-editor .body=${body} .sync=${this.sync} .editable=${this.editable} .label=${label}></clew-editor>`,
+              html`<clew-editor
+                .body=${body}
+                .sync=${this.sync}
+                .editable=${this.editable}
+                .label=${label}
+                .beginning=${this.place?.document === id ? this.place : null}
+              ></clew-editor>`,
             )
           : html`<p class="quiet">${this.failure || say("loading")}</p>`
       }`;
+  }
+
+  /** Which document is shown, and where in it its person last put the caret; null for nowhere. */
+  get whereabouts(): { document: string; caret: unknown } {
+    const document = this.#shownOf(readDocuments(this.sync.doc))?.id ?? "";
+    return { document, caret: this.querySelector<TaskEditor>("clew-editor")?.caret ?? null };
   }
 
   #shownOf(all: TaskDocument[]): TaskDocument | undefined {

@@ -10,8 +10,10 @@ import type * as Y from "yjs";
 
 import { isFollowable } from "../doc/addresses";
 import { collaboration } from "../doc/collaboration";
+import { tears } from "../doc/composing";
 import { editorSchema } from "../doc/editor_schema";
 import { Pasting } from "../doc/pasting";
+import { blockAt, PlaceMark, placeOf, putCaret } from "../doc/place";
 import type { TaskSync } from "../sync/task_sync";
 import { say } from "../words/language";
 import { ACTIONS, TABLE_ACTIONS, type Action } from "./editor_actions";
@@ -19,12 +21,22 @@ import { PageElement } from "./element";
 import { linkField } from "./link_field";
 import { toneOf } from "./people";
 
+/** Where to begin: at that place; `isBrought` if one comes from another device and has seen nothing of it yet. */
+export interface Beginning {
+  caret: unknown;
+  isBrought: boolean;
+}
+
+/** ProseMirror reads the last of a composed word this long after its end. */
+const COMPOSED = 60;
+
 export class TaskEditor extends PageElement {
   static override properties = {
     body: { attribute: false },
     sync: { attribute: false },
     editable: { attribute: false },
     label: {},
+    beginning: { attribute: false },
     at: { state: true },
     link: { state: true },
   };
@@ -33,6 +45,7 @@ export class TaskEditor extends PageElement {
   declare sync: TaskSync;
   declare editable: boolean;
   declare label: string;
+  declare beginning: Beginning | null;
   /** The button of the bar that the Tab key goes to. */
   declare at: number;
   /** Whether it is being asked where a link leads, or what was given is no address. */
@@ -40,9 +53,13 @@ export class TaskEditor extends PageElement {
   /** After Escape the Tab key leaves the words, though it indents a list and walks a table otherwise. */
   #isLeaving = false;
   #editor: Editor | null = null;
+  #caret: unknown = null;
+  #unhear: (() => void) | null = null;
+  #letIn: (() => void) | null = null;
 
   constructor() {
     super();
+    this.beginning = null;
     this.editable = false; // nobody may write where nobody has said so
     this.at = 0;
     this.link = "closed";
@@ -82,8 +99,15 @@ export class TaskEditor extends PageElement {
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
+    this.#unhear?.();
+    this.#letIn?.();
     this.#editor?.destroy();
     this.#editor = null;
+  }
+
+  /** Where its person last put the caret, as plain data; null if they did not. */
+  get caret(): unknown {
+    return this.#caret;
   }
 
   get #actions(): Action[] {
@@ -174,6 +198,7 @@ export class TaskEditor extends PageElement {
       extensions: [
         ...editorSchema(),
         Pasting,
+        PlaceMark,
         ...collaboration(this.body),
         CollaborationCaret.configure({
           provider: { awareness },
@@ -183,7 +208,12 @@ export class TaskEditor extends PageElement {
         }),
       ],
       editorProps: {
-        handleDOMEvents: { keydown: (_, event) => this.#pressed(event), click: (_, event) => this.#clicked(event) },
+        handleDOMEvents: {
+          keydown: (_, event) => this.#pressed(event),
+          click: (_, event) => this.#clicked(event),
+          compositionstart: () => this.#compose(),
+          compositionend: () => this.#composed(),
+        },
         attributes: {
           role: "textbox",
           "aria-multiline": "true",
@@ -193,8 +223,52 @@ export class TaskEditor extends PageElement {
         },
       },
       onTransaction: () => this.requestUpdate(),
+      onSelectionUpdate: ({ editor }) => editor.isFocused && this.#moved(editor),
     });
+    if (this.beginning) this.#begin(this.#editor, this.beginning);
     this.requestUpdate();
+  }
+
+  #moved(editor: Editor): void {
+    this.#caret = placeOf(editor);
+    this.dispatchEvent(new CustomEvent("moved", { bubbles: true }));
+  }
+
+  /** Put the caret where one was. The words may still be on their way; nobody who has moved meanwhile is moved again. */
+  #begin(editor: Editor, { caret, isBrought }: Beginning): void {
+    this.#unhear?.();
+    const isTouch = matchMedia("(pointer: coarse)").matches;
+    const begin = (): boolean => {
+      if (this.#caret !== null || !putCaret(editor, caret, isBrought && isTouch ? say("document.place") : null)) return false;
+      this.#caret = caret;
+      if (isBrought && !isTouch) editor.view.focus(); // a phone would show its keyboard unasked
+      requestAnimationFrame(() => this.#show(editor));
+      return true;
+    };
+    if (begin()) return;
+    this.#unhear = this.sync.on("synced", () => {
+      this.#unhear?.();
+      begin();
+    });
+  }
+
+  #show(editor: Editor): void {
+    if (editor.isDestroyed) return;
+    const { node } = editor.view.domAtPos(editor.state.selection.head);
+    const block = node instanceof Element ? node : node.parentElement;
+    block?.scrollIntoView({ block: "center" });
+  }
+
+  /** While a word is being composed, what would tear it waits; what others write elsewhere does not. */
+  #compose(): void {
+    this.#letIn?.();
+    const block = this.#editor && blockAt(this.#editor);
+    this.#letIn = block ? this.sync.hold((update) => tears(update, block)) : null;
+  }
+
+  #composed(): void {
+    const letIn = this.#letIn;
+    setTimeout(() => letIn?.(), COMPOSED);
   }
 }
 

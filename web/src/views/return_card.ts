@@ -5,7 +5,7 @@
 
 import { html, nothing } from "lit";
 
-import type { Api, Candidate, Change, Item, Person, Resumption } from "../sync/api";
+import type { Api, Candidate, Change, Item, Person, Resumption, Where } from "../sync/api";
 import type { Correction } from "../sync/correction";
 import { ago, inFull, say, type Plain } from "../words/language";
 import { follow, isSignedOut, PageElement, signedOut, whyOf } from "./element";
@@ -69,7 +69,7 @@ export class ReturnCard extends PageElement {
         this.isOpen
           ? nothing
           : html`<div class="acts">
-              <a class="button primary" href="/t/${task.id}" @click=${(event: MouseEvent) => follow(this, event, `/t/${task.id}`)}
+              <a class="button primary" href="/t/${task.id}" @click=${this.#continue}
                 >${say("return.continue")}</a
               >
               <button type="button" @click=${() => this.#send("another")}>${say("return.another")}</button>
@@ -79,14 +79,26 @@ export class ReturnCard extends PageElement {
     </section>`;
   }
 
-  #body({ text, narrative, facts }: Resumption) {
+  /** To the very place where one was, on whichever device. */
+  readonly #continue = (event: MouseEvent): void => {
+    if (this.resumption?.place) this.#send("bring", this.resumption.place.where);
+    follow(this, event, `/t/${this.candidate.task.id}`);
+  };
+
+  #body({ text, narrative, facts, last_edit: last }: Resumption) {
     const paragraph = text.replace(OPENING, "");
-    const next = facts.next_step;
+    const next = facts.next_step && !paragraph.includes(facts.next_step.text) ? facts.next_step : null;
     return html`${narrative ? html`<p class="narrative"><span class="eyebrow">${say("return.in_short")}</span>${narrative}</p>` : nothing}
     ${paragraph ? html`<p class="paragraph">${paragraph}</p>` : nothing}
+    ${last ? html`<p class="last"><span class="eyebrow">${say("return.last")}</span> ${this.#last(last)}</p>` : nothing}
     ${facts.changes.length ? this.#changes(facts.changes) : nothing}
     ${next ? html`<p class="next"><span class="eyebrow">${say("return.next")}</span> ${next.text}</p>` : nothing}
     ${this.#all(facts)}`;
+  }
+
+  #last(one: Change) {
+    const who = [one.you ? say("people.you") : one.by, one.device].filter(Boolean).join(" · ");
+    return html`${one.text || say("document.untitled")} <span class="meta">${[kindOf(one.kind ?? ""), who].filter(Boolean).join(" · ")}</span>`;
   }
 
   #changes(changes: Change[]) {
@@ -226,8 +238,8 @@ export class ReturnCard extends PageElement {
     }
   }
 
-  #send(name: "another" | "anew"): void {
-    this.dispatchEvent(new CustomEvent(name, { bubbles: true }));
+  #send(name: "another" | "anew" | "bring", detail?: Where): void {
+    this.dispatchEvent(new CustomEvent(name, { bubbles: true, detail }));
   }
 }
 

@@ -5,7 +5,7 @@
 
 import { html, nothing } from "lit";
 
-import type { Api, Candidate, Me, Task } from "../sync/api";
+import type { Api, Candidate, Me, Task, Where } from "../sync/api";
 import { Problem } from "../sync/api";
 import type { Session } from "../sync/session";
 import type { Shelf } from "../sync/shelf";
@@ -79,6 +79,7 @@ export class TaskList extends PageElement {
                 .candidate=${this.candidate}
                 @another=${() => this.#focus(".tasks a")}
                 @anew=${() => this.#focus("#new-task")}
+                @bring=${({ detail }: CustomEvent<Where>) => this.shelf.bring(this.candidate!.task.id, detail)}
               ></clew-return-card>`
             : nothing
         }

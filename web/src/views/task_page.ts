@@ -5,13 +5,14 @@ import { keyed } from "lit/directives/keyed.js";
 
 import { readMeta, root, type Readable } from "../doc/schema";
 import { putBack } from "../doc/unsent";
-import { Problem, type Api, type Me, type Task } from "../sync/api";
+import { Problem, type Api, type Me, type Task, type Where } from "../sync/api";
 import type { Shown } from "../sync/light";
-import { OpenTask } from "../sync/open_task";
 import { REVOKED } from "../sync/notices";
+import { mayWrite, OpenTask } from "../sync/open_task";
 import type { Session } from "../sync/session";
 import type { Shelf } from "../sync/shelf";
 import type { End } from "../sync/ticket_socket";
+import { Whereabouts } from "../sync/whereabouts";
 import { inFull, say, type Plain } from "../words/language";
 import "./access_confirm";
 import { reasonOf, UNCONFIRMED } from "./access_words";
@@ -19,6 +20,7 @@ import { Announcer } from "./announcer";
 import "./conversation_view";
 import type { ConversationView } from "./conversation_view";
 import "./documents_view";
+import type { DocumentsView } from "./documents_view";
 import { follow, go, isSignedOut, PageElement, revoked, signedOut, whyOf } from "./element";
 import { handOverSign } from "./handoff_parts";
 import "./ledger_view";
@@ -81,6 +83,10 @@ export class TaskPage extends PageElement {
   declare agents: AgentHere[];
   #open: OpenTask | null = null;
   #awayTimer: ReturnType<typeof setTimeout> | null = null;
+  #begins: { where: Where; isBrought: boolean } | null = null;
+  /** Where to put the caret. */
+  #place: DocumentsView["place"] = null;
+  #whereabouts: Whereabouts | null = null;
   readonly #deviceNames = new Map<string, string>();
   readonly #announcer = new Announcer((sentence) => (this.spoken = sentence));
 
@@ -104,9 +110,11 @@ export class TaskPage extends PageElement {
     super.connectedCallback();
     addEventListener("beforeunload", this.#guard);
     visualViewport?.addEventListener("resize", this.#fit);
-    const place = this.shelf.find(this.task)?.place;
-    this.panel = PANELS.find((one) => one === place?.panel) ?? "talk";
-    this.chosen = place?.document ?? "";
+    const { where, isBrought } = this.shelf.placeIn(this.task);
+    this.panel = PANELS.find((one) => one === where?.panel) ?? "talk";
+    this.chosen = where?.document ?? "";
+    this.#begins = where && { where, isBrought };
+    this.#whereabouts = new Whereabouts(this, () => this.#where());
     void this.#begin();
   }
 
@@ -115,6 +123,7 @@ export class TaskPage extends PageElement {
     removeEventListener("beforeunload", this.#guard);
     visualViewport?.removeEventListener("resize", this.#fit);
     this.#announcer.stop();
+    this.#whereabouts?.stop();
     if (this.#awayTimer) clearTimeout(this.#awayTimer);
     this.#open?.close();
     this.#open = null;
@@ -182,8 +191,18 @@ export class TaskPage extends PageElement {
     </div>`;
   }
 
-  protected override updated(): void {
-    if (this.#open) this.shelf.leaveAt(this.task, { panel: this.panel, document: this.chosen });
+  /** Where one is: with the caret that one came with, until it is put elsewhere. */
+  #where(): Where {
+    const { document, caret } = this.querySelector<DocumentsView>("clew-documents")?.whereabouts ?? { document: this.chosen, caret: null };
+    const before = this.#begins?.where;
+    const kept = before?.document === document ? { caret: before.caret, generation: before.generation } : {};
+    const now = caret === null ? kept : { caret, generation: this.#open?.generation };
+    return { panel: this.panel, document, ...(now as Pick<Where, "caret">) };
+  }
+
+  #moveTo(panel: Panel): void {
+    this.panel = panel;
+    this.#whereabouts?.moved();
   }
 
   get #sync() {
@@ -191,8 +210,7 @@ export class TaskPage extends PageElement {
   }
 
   get #mayWrite(): boolean {
-    const role = this.#open?.known.role;
-    return (role === "editor" || role === "owner") && this.light.kind !== "refused";
+    return mayWrite(this.#open?.known.role) && this.light.kind !== "refused";
   }
 
   #nameField(name: string) {
@@ -231,7 +249,7 @@ export class TaskPage extends PageElement {
     const open = this.#open!;
     const { doc } = open.sync;
     return html`${this.#catchUp()}
-      <main class="panels">
+      <main class="panels" @focusin=${this.#entered}>
         ${keyed(
           doc.guid,
           html`<clew-conversation
@@ -250,7 +268,12 @@ export class TaskPage extends PageElement {
               .sync=${open.sync}
               .chosen=${this.chosen}
               ?editable=${this.#mayWrite}
-              @chosen=${(event: CustomEvent<string>) => (this.chosen = event.detail)}
+              .place=${this.#place}
+              @chosen=${(event: CustomEvent<string>) => {
+                this.chosen = event.detail;
+                this.#whereabouts?.moved();
+              }}
+              @moved=${() => this.#whereabouts?.moved()}
               @wrote=${() => this.#announcer.tell({ what: "wrote", who: this.#other() })}
             ></clew-documents>
             <clew-ledger
@@ -266,7 +289,7 @@ export class TaskPage extends PageElement {
             ></clew-ledger>`,
         )}
       </main>
-      ${panelNav(this.panel, (panel) => (this.panel = panel))}`;
+      ${panelNav(this.panel, (panel) => this.#moveTo(panel))}`;
   }
 
   #members() {
@@ -289,6 +312,13 @@ export class TaskPage extends PageElement {
     </aside>`;
   }
 
+  /** On a wide screen, where all parts are shown, one is in the part that has the focus. */
+  readonly #entered = (event: FocusEvent): void => {
+    const name = (event.target as Element).closest(".panel")?.className.split(" ")[1]?.slice("panel-".length);
+    const panel = PANELS.find((one) => one === name);
+    if (panel && panel !== this.panel) this.#moveTo(panel);
+  };
+
   #show(panel: Panel, then: (view: HTMLElement) => void): void {
     this.panel = panel;
     void this.updateComplete.then(() => then(this.querySelector<HTMLElement>(`.panel-${panel}`)!));
@@ -306,6 +336,10 @@ export class TaskPage extends PageElement {
       const open = await OpenTask.open(opening);
       if (!this.isConnected) return open.close();
       this.#open = open;
+      const { where, isBrought = false } = this.#begins ?? {};
+      // in a document that began anew since, no place is what it was
+      if (where?.caret && where.generation === open.generation)
+        this.#place = { document: where.document, caret: where.caret, isBrought };
       open.on("changed", () => this.requestUpdate());
       open.on("swapped", () => this.#listen(open));
       open.on("ended", (end) => void this.#ended(end));
