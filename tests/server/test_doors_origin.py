@@ -38,12 +38,12 @@ def test_our_own_names_are_known(host: str) -> None:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("kind", ["http", "websocket"])
-def test_any_other_name_is_refused_before_anything_else(host: str, kind: str) -> None:
+def test_attack_24_any_other_name_is_refused_before_anything_else(host: str, kind: str) -> None:
     verdict = judge(head(kind, host=host), HOSTS)
     assert isinstance(verdict, Refuse) and verdict.status == 400
 
 
-def test_two_host_headers_and_none_are_refused() -> None:
+def test_attack_24_two_host_headers_and_none_are_refused() -> None:
     two = Head("http", "GET", "http", "/", (("host", "localhost"), ("host", "localhost")))
     none = Head("http", "GET", "http", "/", ())
     for one in (two, none):
@@ -51,7 +51,7 @@ def test_two_host_headers_and_none_are_refused() -> None:
         assert isinstance(verdict, Refuse) and verdict.status == 400
 
 
-def test_a_target_in_absolute_form_is_refused() -> None:
+def test_attack_24_a_target_in_absolute_form_is_refused() -> None:
     verdict = judge(head(target="http://evil.example/api/v1/tasks"), HOSTS)
     assert isinstance(verdict, Refuse) and verdict.status == 400
 
@@ -76,14 +76,14 @@ FOREIGN = [
 
 @pytest.mark.parametrize("origin", FOREIGN)
 @pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "DELETE", "BREW", "GET"])
-def test_a_foreign_origin_is_refused_whatever_it_carries(origin: str, method: str) -> None:
+def test_attack_23_and_27_a_foreign_origin_is_refused_whatever_it_carries(origin: str, method: str) -> None:
     given = head(method=method, origin=origin, authorization="Bearer x", sec_fetch_site="same-origin")
     verdict = judge(given, HOSTS)
     assert isinstance(verdict, Refuse) and verdict.status == 403
 
 
 @pytest.mark.parametrize("origin", FOREIGN)
-def test_a_page_of_another_origin_opens_no_socket(origin: str) -> None:
+def test_attack_23_a_page_of_another_origin_opens_no_socket(origin: str) -> None:
     given = head("websocket", origin=origin, cookie="clew-8484=x", sec_websocket_protocol="clew.v1, token.x")
     verdict = judge(given, HOSTS)
     assert isinstance(verdict, Refuse) and verdict.status == 403

@@ -87,7 +87,7 @@ async def wire(tmp_path: Path) -> AsyncIterator[Wire]:
         yield Wire(app, port, owner, await owner.new_task())
 
 
-async def test_a_ticket_of_our_page_opens_one_socket(wire: Wire) -> None:
+async def test_attack_25_a_ticket_of_our_page_opens_one_socket(wire: Wire) -> None:
     ticket = await wire.ticket()
     assert await wire.outcome(ticket, origin=wire.origin) == 101
     assert await wire.outcome(ticket, origin=wire.origin) == 4401
@@ -105,14 +105,14 @@ async def test_fifty_sockets_by_one_ticket_are_one(wire: Wire) -> None:
     assert sorted(outcomes) == [101] + [4401] * 49
 
 
-async def test_a_ticket_opens_no_other_task(wire: Wire) -> None:
+async def test_attack_25_a_ticket_opens_no_other_task(wire: Wire) -> None:
     other = await wire.owner.new_task("Other")
     ticket = await wire.ticket()
     assert await wire.outcome(ticket, origin=wire.origin, task=other) == 4401
     assert await wire.outcome(ticket, origin=wire.origin) == 101
 
 
-async def test_a_ticket_lives_thirty_seconds(wire: Wire) -> None:
+async def test_attack_25_a_ticket_lives_thirty_seconds(wire: Wire) -> None:
     early, late = await wire.ticket(), await wire.ticket()
     wire.app.clock.advance(29)
     assert await wire.outcome(early, origin=wire.origin) == 101
@@ -120,7 +120,7 @@ async def test_a_ticket_lives_thirty_seconds(wire: Wire) -> None:
     assert await wire.outcome(late, origin=wire.origin) == 4401
 
 
-async def test_what_was_revoked_since_makes_its_ticket_worthless(wire: Wire) -> None:
+async def test_attack_25_what_was_revoked_since_makes_its_ticket_worthless(wire: Wire) -> None:
     script, token = await wire.app.with_bearer(wire.owner)
     by_token = await wire.ticket(who=script)
     tablet = await wire.app.sign_in("owner", "tablet")
@@ -172,7 +172,9 @@ FOREIGN = ["http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1
 
 
 @pytest.mark.parametrize("origin", FOREIGN)
-async def test_a_foreign_page_is_refused_before_the_upgrade_and_its_ticket_not_burned(wire: Wire, origin: str) -> None:
+async def test_attack_23_a_foreign_page_is_refused_before_the_upgrade_and_its_ticket_not_burned(
+    wire: Wire, origin: str
+) -> None:
     ticket = await wire.ticket()
     assert await wire.outcome(ticket, origin=origin) == 403
     assert await wire.outcome(ticket, origin=wire.origin) == 101
@@ -182,7 +184,7 @@ async def test_a_ticket_without_a_page_is_refused(wire: Wire) -> None:
     assert await wire.outcome(await wire.ticket()) == 403
 
 
-async def test_another_host_name_is_refused_before_the_upgrade(wire: Wire) -> None:
+async def test_attack_24_another_host_name_is_refused_before_the_upgrade(wire: Wire) -> None:
     url = f"ws://evil.example:{wire.port}/sync/{wire.task}"
     with pytest.raises(InvalidStatus) as refused:
         await connect(
@@ -264,7 +266,7 @@ HEAD = b"GET /api/v1/me HTTP/1.1\r\nHost: 127.0.0.1\r\n"
         b"GET /api/v1/me HTTP/1.0\r\n\r\n",
     ],
 )
-async def test_a_request_that_names_another_host_or_two_is_a_bad_request(wire: Wire, request_: bytes) -> None:
+async def test_attack_24_a_request_that_names_another_host_or_two_is_a_bad_request(wire: Wire, request_: bytes) -> None:
     answer = await wire.raw(request_)
     assert answer.startswith(b"HTTP/1.1 400 ") and answer.endswith(b"[closed]"), answer[:200]
 
