@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 from joserfc.jwk import ECKey
 from kit.app_under_test import Answered, AppUnderTest, Browser, app_under_test, call
 from kit.handing_over import Offer, Phone, approve, hand_over, offer
+from kit.intruder import fill
 
 from crdt_docs.ids import TaskId, new_id
 from server.domain.handoff import ALPHABET, network_of, read_code
@@ -251,11 +253,24 @@ async def test_checklist_11_no_secret_is_in_an_address_that_is_asked_for(
 
 VISITOR = {
     "GET /tasks", "GET /tasks/{id}", "PATCH /tasks/{id}", "GET /tasks/{id}/working-set", "GET /tasks/{id}/resume",
-    "GET /tasks/{id}/authors", "GET /tasks/{id}/turns", "GET /tasks/{id}/policy", "GET /tasks/{id}/address", "GET /tasks/{id}/members", "POST /tasks/{id}/messages",
-    "POST /tasks/{id}/tickets", "POST /sessions", "POST /signout", "GET /me", "GET /openapi.json", "POST /signin",
-    "POST /handoffs/redeem", "POST /handoffs/collect",
+    "GET /tasks/{id}/authors", "GET /tasks/{id}/turns", "GET /tasks/{id}/policy", "GET /tasks/{id}/agents",
+    "POST /tasks/{id}/agents/stop", "GET /tasks/{id}/address", "GET /tasks/{id}/members", "POST /tasks/{id}/messages",
+    "POST /tasks/{id}/tickets", "POST /sessions", "POST /signout", "GET /me",
 }  # fmt: skip
 """All that a device may ask for which came by a handoff, of what has no id of another kind in it."""
+
+
+BODIES: dict[str, dict[str, Any]] = {
+    "POST /tasks": {"name": "x"}, "POST /handoffs": {"task": "{task}"}, "PATCH /sessions/{id}": {"task_id": None},
+    "POST /tasks/{id}/members": {"user": "eve", "role": "viewer"},
+    "PATCH /tasks/{id}/members/{user}": {"role": "viewer"},
+    "PUT /tasks/{id}/policy": {"resume": "members", "device": "any", "confirm": "none"}, "PATCH /devices/{id}": {"name": "x"},
+    "POST /passkeys": {"credential": {}}, "PATCH /passkeys/{id}": {"name": "x"},
+    "POST /passkeys/proof": {"credential": {}}, "POST /device/look": {"code": "BCDFGHJK"},
+    "POST /device/decide": {"code": "BCDFGHJK", "verdict": "approve"}, "PATCH /me/account": {"name": "x"},
+    "POST /me/erase": {"confirm": "x"}, "POST /handoffs/{id}/approve": {"number": 42},
+}  # fmt: skip
+"""What some of the others take, so that it is the door that refuses and not the form."""
 
 
 async def test_checklist_12_it_gives_one_task_a_role_and_an_end_and_nothing_that_goes_further(
@@ -267,16 +282,21 @@ async def test_checklist_12_it_gives_one_task_a_role_and_an_end_and_nothing_that
     assert [one["id"] for one in (await phone.get("/tasks")).json["tasks"]] == [task]
     assert (await phone.get(f"/tasks/{task}")).json["role"] == "editor"
     assert (await phone.get(f"/tasks/{other}")).status == 404
-    bodies = {"/tokens": {}, "/tasks": {"name": "x"}, "/handoffs": {"task": task}}
+    open_to_it, unclear = [], []
     for row in app.rows:
         if f"{row.method} {row.path}" in VISITOR or row.door in ("anyone", "grant", "host"):
             continue
         path = row.path.replace("{id}", task if row.path.startswith("/tasks/") else phone.device)
         path = re.sub(r"\{\w+\}", phone.user, path)
-        answer = await phone.ask(row.method, path, bodies.get(row.path, {}) if row.method != "GET" else None)
-        assert answer.status in (403, 404, 422), (row.method, row.path, answer.status, answer.body)
-        if row.path in bodies:
-            assert answer.status == 403, (row.path, answer.body)
+        body = fill(
+            BODIES.get(f"{row.method} {row.path}", {}), {"task": task, "user": phone.user, "device": phone.device}
+        )
+        answer = await phone.ask(row.method, path, body if row.method != "GET" else None)
+        if answer.status == 422:
+            unclear.append(f"{row.method} {row.path}")
+        elif answer.status not in (403, 404):
+            open_to_it.append((row.method, row.path, answer.status))
+    assert (open_to_it, unclear) == ([], [])
     for path in ("/export?format=md", "/export?format=yjs"):
         assert (await phone.get(f"/tasks/{task}{path}")).status == 403
     assert (await phone.delete(f"/tasks/{task}/members/{phone.user}")).status == 403  # nor leave for its person
