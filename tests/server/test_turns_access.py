@@ -101,7 +101,7 @@ async def test_the_tables_name_routes_that_are_there(scene: Scene) -> None:
     assert {(row.method, row.path) for row in scene.app.rows if row.door in ("grant", "member")} == OF_GRANTS
 
 
-async def test_whatever_does_not_name_agents_is_closed_to_them_and_changes_nothing(scene: Scene) -> None:
+async def test_attack_16_whatever_does_not_name_agents_is_closed_to_them_and_changes_nothing(scene: Scene) -> None:
     before = await scene.state()
     for route in rows(scene):
         if route not in OF_GRANTS | ANYONE:
@@ -117,7 +117,7 @@ async def test_whatever_does_not_name_agents_is_closed_to_them_and_changes_nothi
 
 
 @pytest.mark.parametrize("route", sorted(OF_GRANTS), ids=" ".join)
-async def test_a_grant_does_what_it_is_for_on_its_task_and_knows_of_no_other(
+async def test_attack_16_a_grant_does_what_it_is_for_on_its_task_and_knows_of_no_other(
     scene: Scene, route: tuple[str, str]
 ) -> None:
     assert (await scene.ask(scene.agent, route, scene.task, scene.turn)).status in (200, 201)

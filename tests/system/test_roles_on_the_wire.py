@@ -56,7 +56,9 @@ async def write(peer: Peer, words: str) -> None:
     await peer.barrier()
 
 
-async def test_a_viewers_update_changes_nothing_and_is_told_so(served: Served, people: People, task: str) -> None:
+async def test_attack_11_a_viewers_update_changes_nothing_and_is_told_so(
+    served: Served, people: People, task: str
+) -> None:
     async with served.join(task, Replica()) as owner, served.join(task, Replica(), token=people.viewer) as viewer:
         await write(owner, "the owner's words")
         await viewer.until(lambda: str(notes(viewer)) == "the owner's words")
@@ -71,7 +73,7 @@ async def test_a_viewers_update_changes_nothing_and_is_told_so(served: Served, p
         assert not viewer.closed.done()
 
 
-async def test_a_viewers_step2_changes_nothing(served: Served, people: People, task: str) -> None:
+async def test_attack_11_a_viewers_step2_changes_nothing(served: Served, people: People, task: str) -> None:
     async with served.join(task, Replica()) as owner:
         await write(owner, "the owner's words")
         doc = Replica()
@@ -88,7 +90,7 @@ async def test_a_viewers_step2_changes_nothing(served: Served, people: People, t
 
 
 @pytest.mark.parametrize("kind", [b"\x82\x00", b"\x81\x00", b"\x82\x80\x00"], ids=["update", "step2", "longer"])
-async def test_a_viewers_overlong_message_type_gets_no_further(
+async def test_attack_11_a_viewers_overlong_message_type_gets_no_further(
     served: Served, people: People, task: str, kind: bytes
 ) -> None:
     doc = Replica()
@@ -107,7 +109,7 @@ async def test_a_viewers_overlong_message_type_gets_no_further(
         assert b"smuggled" not in served.api.export(task)
 
 
-async def test_a_commenter_writes_in_the_margin_and_not_in_the_document(
+async def test_attack_13_a_commenter_writes_in_the_margin_and_not_in_the_document(
     served: Served, people: People, task: str
 ) -> None:
     served.api.add_member(task, people.viewer_name, "commenter")

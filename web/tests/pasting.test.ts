@@ -106,6 +106,25 @@ describe("HTML as it is pasted", () => {
     );
   });
 
+  test("what styles say of words is read, and no style is left for the page's policy to stop", () => {
+    const html =
+      '<style>p { color: red }</style><b style="font-weight:normal;" id="docs-internal-guid"><p dir="ltr" style="line-height:1.38">plain ' +
+      '<span style="font-weight:700;color:#000">bold</span> <span style=\'font-style:italic\'>slanted</span> ' +
+      '<span style="text-decoration:line-through">struck</span></p></b><p>&lt;p style="x"&gt;</p>';
+    expect(cleanHtml(html)).not.toMatch(/<[^>]*\sstyle=|<style/);
+    const doc = read(html);
+    const marked = new Map<string, string[]>();
+    doc.descendants((node) => void (node.isText && marked.set(node.text!.trim(), node.marks.map((mark) => mark.type.name))));
+    expect([...marked]).toEqual([
+      ["plain", []],
+      ["bold", ["bold"]],
+      ["", []],
+      ["slanted", ["italic"]],
+      ["struck", ["strike"]],
+      ['<p style="x">', []],
+    ]);
+  });
+
   test("a stranger's page brings no suggestion, no bad link and no cell over half the document", () => {
     const doc = read(
       '<p><ins data-mark="insertion" data-by="Ann">x</ins><a href="javascript:x">y</a><a href="https://x.org" class="c" target="t" rel="opener">z</a></p><table><tr><td colspan="100000">q</td></tr></table>',

@@ -12,6 +12,8 @@ import { isMarkdown, readMarkdown } from "./markdown";
 
 /** Longer than this it is pasted as plain words: reading it would be felt. */
 const LONGEST = 200_000;
+/** Font weights that are bold. */
+const BOLD = /^(bold|bolder|[6-9]00)$/;
 
 export const Pasting = Extension.create({
   name: "pasting",
@@ -39,14 +41,19 @@ export function markdownSlice(schema: Schema, text: string): Slice | null {
 
 /** HTML without what is not words: scripts, styles, Word's own elements; its lists, which are paragraphs, as lists. */
 export function cleanHtml(html: string): string {
-  // the schema has no handlers; they are taken out before the page's policy complains of them
-  const inert = html.replace(/<[a-z][^<>]*>/gi, (tag) => tag.replace(/\son\w+\s*=\s*("[^"]*"|'[^']*'|[^\s>]*)/gi, ""));
+  // handlers and styles are taken out before the page's policy stops them and complains; what styles mean is read below
+  const inert = html
+    .replace(/<style[\s>][\s\S]*?(<\/style\s*>|$)/gi, "")
+    .replace(/<[a-z][^<>]*>/gi, (tag) =>
+      tag.replace(/\son\w+\s*=\s*("[^"]*"|'[^']*'|[^\s>]*)/gi, "").replace(/(\s)style(?=\s*=)/gi, "$1data-style"),
+    );
   const page = new DOMParser().parseFromString(inert, "text/html");
   for (const one of page.querySelectorAll("script, style, title, meta, link, noscript, template")) one.remove();
   // suggestions and comments go along with what is moved within the editor, and come from nowhere else
   const isOwn = page.querySelector("[data-pm-slice]") !== null;
   if (!isOwn) for (const one of page.querySelectorAll("[data-mark]")) one.replaceWith(...one.childNodes);
   listsOfWord(page);
+  marksOfStyles(page);
   for (const one of page.querySelectorAll("*")) if (one.localName.includes(":")) one.replaceWith(...one.childNodes);
   return page.body.innerHTML;
 }
@@ -55,8 +62,8 @@ export function cleanHtml(html: string): string {
 function listsOfWord(page: Document): void {
   let lists: { level: number; element: Element }[] = [];
   let last: Element | null = null;
-  for (const line of page.querySelectorAll<HTMLElement>("p[style*='mso-list']")) {
-    const level = Number(/level(\d+)/.exec(line.getAttribute("style") ?? "")?.[1] ?? 0);
+  for (const line of page.querySelectorAll<HTMLElement>("p[data-style*='mso-list']")) {
+    const level = Number(/level(\d+)/.exec(line.getAttribute("data-style") ?? "")?.[1] ?? 0);
     if (!level) continue;
     if (!last || last.nextElementSibling !== line) lists = [];
     const mark = takeMark(line);
@@ -77,9 +84,36 @@ function listsOfWord(page: Document): void {
   }
 }
 
+/** What a style says of words, as an element of its own; Google Docs wraps all that it copies in a `b` that is not bold. */
+function marksOfStyles(page: Document): void {
+  for (const one of page.querySelectorAll("[data-style]")) {
+    const style = one.getAttribute("data-style") ?? "";
+    one.removeAttribute("data-style");
+    const weight = valueOf(style, "font-weight");
+    const line = valueOf(style, "text-decoration") + valueOf(style, "text-decoration-line");
+    if (one.matches("b, strong") && weight && !BOLD.test(weight)) one.replaceWith(...one.childNodes);
+    else if (one.matches("span, font, a, p")) {
+      if (BOLD.test(weight)) wrap(one, "strong");
+      if (/^(italic|oblique)/.test(valueOf(style, "font-style"))) wrap(one, "em");
+      if (line.includes("line-through")) wrap(one, "s");
+      if (line.includes("underline") && !one.matches("a")) wrap(one, "u");
+    }
+  }
+}
+
+function valueOf(style: string, name: string): string {
+  return new RegExp(`(?:^|;)\\s*${name}\\s*:\\s*([^;]*)`, "i").exec(style)?.[1]?.trim().toLowerCase() ?? "";
+}
+
+function wrap(one: Element, name: string): void {
+  const mark = one.ownerDocument.createElement(name);
+  mark.append(...one.childNodes);
+  one.append(mark);
+}
+
 /** The bullet or number, which Word marks as to be ignored; taken out. */
 function takeMark(line: HTMLElement): string {
-  const own = [...line.querySelectorAll("[style*='mso-list']")].find((one) => /ignore/i.test(one.getAttribute("style") ?? ""));
+  const own = [...line.querySelectorAll("[data-style*='mso-list']")].find((one) => /ignore/i.test(one.getAttribute("data-style") ?? ""));
   const mark = (own?.textContent ?? "").replace(/[\s\u00a0]/g, "");
   own?.remove();
   return mark;
