@@ -25,11 +25,13 @@ export interface TaskMenu {
   showMembers: () => void;
   /** Null where it is not to be taken away. */
   save: ((format: string) => void) | null;
+  /** Null where one may not turn agents off. */
+  agents: TemplateResult | null;
   /** Null where it is not to be handed on. */
   handOver: (() => void) | null;
 }
 
-export function taskMenu({ status, setStatus, catchUp, showMembers, save, handOver }: TaskMenu): TemplateResult {
+export function taskMenu({ status, setStatus, catchUp, showMembers, save, agents, handOver }: TaskMenu): TemplateResult {
   const chosen = (event: Event): void => setStatus((event.target as HTMLSelectElement).value as Task["status"]);
   return html`${
       status
@@ -45,6 +47,7 @@ export function taskMenu({ status, setStatus, catchUp, showMembers, save, handOv
     }
     <button type="button" popovertarget="menu" popovertargetaction="hide" @click=${catchUp}>${say("menu.catch_up")}</button>
     <button type="button" popovertarget="menu" popovertargetaction="hide" @click=${showMembers}>${say("menu.members")}</button>
+    ${agents ?? nothing}
     ${
       handOver
         ? html`<button type="button" popovertarget="menu" popovertargetaction="hide" @click=${handOver}>

@@ -33,6 +33,7 @@ import { PANELS, panelNav, type Panel } from "./panels";
 import { agentsHere, alsoHere, peopleHere, peopleView, type AgentHere, type PersonHere } from "./people";
 import "./return_card";
 import { saveFile } from "./saving";
+import "./agents_switch";
 import { taskMenu } from "./task_menu";
 import { awayView, signInAgain } from "./task_notices";
 
@@ -230,6 +231,13 @@ export class TaskPage extends PageElement {
       save: this.me.visiting
         ? null
         : (format) => void this.#change(async () => (saveFile(await this.api.exportFile(this.task, format)), {})),
+      agents: this.#mayWrite
+        ? html`<clew-agents-switch
+            .api=${this.api}
+            .task=${this.task}
+            ?owner=${this.#open?.known.role === "owner"}
+          ></clew-agents-switch>`
+        : null,
       handOver: this.me.visiting ? null : this.#handOver,
     });
   }

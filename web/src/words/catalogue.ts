@@ -179,6 +179,10 @@ export const CATALOGUE = {
   "menu.devices": ["Devices: add one, sign one out", "设备：添加或退出"],
   "menu.members": ["Members", "成员"],
 
+  "agents.stop": ["Stop agents in this task", "停用此任务中的智能体"],
+  "agents.stopped": ["Agents are stopped in this task.", "此任务中的智能体已停用。"],
+  "agents.allow": ["Allow agents again", "重新启用智能体"],
+
   "devices.title": ["Your devices", "您的设备"],
   "devices.add": ["Add a device", "添加设备"],
   "devices.add_how": [
