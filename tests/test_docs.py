@@ -72,14 +72,15 @@ def test_the_close_codes_are_those_of_the_code() -> None:
 def test_the_message_types_are_those_of_the_code() -> None:
     documented = {int(cells[0]): cells[1].split(",")[0] for cells in rows(PROTOCOL, "Messages")}
     names = {"Sync": "SYNC", "Awareness": "AWARENESS", "Denied": "AUTH", "QueryAwareness": "QUERY_AWARENESS"}
-    own = {"Barrier": "BARRIER", "Refused": "REFUSED", "Renew": "RENEW"}
+    own = {"Barrier": "BARRIER", "Refused": "REFUSED", "Renew": "RENEW", "Notice": "NOTICE"}
     assert documented == {getattr(wire, constant): name for name, constant in {**names, **own}.items()}
 
 
 def test_the_page_knows_the_message_types_too() -> None:
     source = (ROOT / "web" / "src" / "sync" / "task_sync.ts").read_text()
     known = dict(re.findall(r"export const (\w+) = (\d+);", source))
-    assert known == {"BARRIER": str(wire.BARRIER), "REFUSAL": str(wire.REFUSED), "RENEWAL": str(wire.RENEW)}
+    types = {"BARRIER": wire.BARRIER, "REFUSAL": wire.REFUSED, "RENEWAL": wire.RENEW, "NOTICE": wire.NOTICE}
+    assert known == {name: str(number) for name, number in types.items()}
 
 
 def test_what_the_readers_are_told_to_make_can_be_made() -> None:
