@@ -35,11 +35,13 @@ def add(commands: Commands) -> None:
     resume = command(actions, "resume", "print where a task stands")
     resume.add_argument("--lang", choices=LANGUAGES, default="en", help="in which language (default en)")
     resume.set_defaults(run=run_resume)
-    for parser in (show, export, resume):
+    unlock = command(actions, "unlock", "ask nothing more of whoever opens a task: for owners who are shut out of it")
+    unlock.set_defaults(run=run_unlock)
+    for parser in (show, export, resume, unlock):
         parser.add_argument("task", metavar="T", help="the task's id, the beginning of it, or its name")
-    for parser in (listing, show, export, resume):
+    for parser in (listing, show, export, resume, unlock):
         with_folder(parser)
-    for parser in (listing, show, resume):
+    for parser in (listing, show, resume, unlock):
         with_json(parser)
 
 
@@ -91,6 +93,16 @@ def run_resume(asked: argparse.Namespace) -> int:
         print_json(said)
     else:
         print(plain(said["text"]))
+    return 0
+
+
+def run_unlock(asked: argparse.Namespace) -> int:
+    """Take a task's rules away."""
+    said = answer(asked, "tasks.unlock", {"task": asked.task}, documents=True)
+    if asked.json:
+        print_json(said)
+    else:
+        print(plain(f"{said['task']['name']} opens again to everybody on it, on any device."))
     return 0
 
 

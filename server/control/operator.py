@@ -21,6 +21,7 @@ from server.domain.clock import Clock, iso
 from server.domain.credential import LINK_LIFE
 from server.domain.errors import Invalid, NotFound, Unavailable
 from server.domain.language import LANGUAGES, Language
+from server.domain.policy import Policy
 from server.domain.resumption import Told
 from server.domain.task import Status, Task
 from server.domain.user import User
@@ -62,6 +63,10 @@ class Revokes(Protocol):
 
     async def token(self, by: Principal, token: TokenId) -> None:
         """End a bearer."""
+        ...
+
+    async def policy(self, by: Principal | None, task: TaskId, policy: Policy) -> None:
+        """Ask something else of whoever opens a task."""
         ...
 
 
@@ -118,6 +123,7 @@ class Operator:
             "tasks.show": self._show_task,
             "tasks.export": self._export_task,
             "tasks.resume": self._resume_task,
+            "tasks.unlock": self._unlock_task,
             "sessions.list": self._list_sessions,
             "repair": self._repair,
             "backup": self._backup,
@@ -246,6 +252,11 @@ class Operator:
             "checked": told.resumption.checked,
             "narrative": told.narrative,
         }
+
+    async def _unlock_task(self, arguments: Arguments) -> Any:
+        task = await self._task(arguments)
+        await _given(self._revokes).policy(None, task.id, Policy())
+        return {"task": _shown_task(task)}
 
     async def _list_sessions(self, arguments: Arguments) -> Any:
         if arguments.get("user"):

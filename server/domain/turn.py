@@ -56,7 +56,8 @@ class Turn:
 
     ``attempt`` is the number of the attempt that runs, or that its next lease begins. ``host`` is the bearer that
     leased it last and ``grant`` what it was given; both stay known afterwards. ``failures`` and ``losses`` are how
-    earlier attempts ended. It is not offered before ``due_at``. Times are Unix seconds.
+    earlier attempts ended. It is not offered before ``due_at``. Times are Unix seconds. ``ruled``: its task asks of
+    devices what no agent on another machine can show.
     """
 
     id: TurnId
@@ -79,6 +80,7 @@ class Turn:
     due_at: float = 0.0
     user_name: str = ""
     messages: tuple[MessageId, ...] = ()
+    ruled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,9 @@ class Host:
     task: TaskId | None = None
 
     def may_take(self, turn: Turn) -> bool:
-        """Whether the turn is its business."""
+        """Whether the turn is its business: a person's own agents have no part in a task that asks for proofs."""
+        if turn.ruled and self.user is not None:
+            return False
         return self.user in (None, turn.user) and self.task in (None, turn.task)
 
 

@@ -150,8 +150,11 @@ class Revocation:
         await self._note("member.changed", by, user, task=task)
         return changed
 
-    async def policy(self, by: Principal, task: TaskId, policy: Policy) -> None:
-        """Ask something else of whoever opens the task; who does not meet it is out at once, and told which rule."""
+    async def policy(self, by: Principal | None, task: TaskId, policy: Policy) -> None:
+        """Ask something else of whoever opens the task; who does not meet it is out at once, and told which rule.
+
+        None stands for the operator.
+        """
         await self._of.policies.set(task, policy, self._clock.now())
         self._authority.forget(task)
         places, now = await self._of.policies.places(task), self._clock.now()
@@ -192,10 +195,12 @@ class Revocation:
         await self._live.delete(task)
         await self._note("task.deleted", by, task, task=task)
 
-    async def _note(self, event: str, by: Principal, subject: str, task: TaskId | None = None) -> None:
+    async def _note(self, event: str, by: Principal | None, subject: str, task: TaskId | None = None) -> None:
         await self._of.audit.append(event, self._clock.now(), by=deed(by), task=task, subjects=[subject])
 
 
-def deed(by: Principal) -> Deed:
-    """The principal as the audit trail names it."""
+def deed(by: Principal | None) -> Deed:
+    """The principal as the audit trail names it; the operator, who has none, as nobody."""
+    if by is None:
+        return Deed()
     return Deed(by.user, by.agent, by.device, by.session, by.token)

@@ -13,7 +13,10 @@ _TURN: Final = (
     "id, task, user, answer, status, attempt, created_at, queued_at, agent, host, given, lease_until, why,"
     " started_at, ended_at, failures, losses, due_at"
 )
-READ: Final = f"{_TURN}, (SELECT name FROM users u WHERE u.id = turns.user)"
+READ: Final = (
+    f"{_TURN}, (SELECT name FROM users u WHERE u.id = turns.user), EXISTS (SELECT 1 FROM policies p"
+    " WHERE p.task = turns.task AND (p.device <> 'any' OR p.confirm <> 'none'))"
+)
 
 
 async def read(tx: Transaction | Database, which: str, *values: object) -> Turn | None:
@@ -83,4 +86,5 @@ def turn_of(row: Row, messages: Sequence[str] = ()) -> Turn:
         row[17],
         row[18] or "",
         tuple(MessageId(message) for message in messages),
+        bool(row[19]),
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from crdt_docs.ids import MessageId, TaskId, TokenId, TurnId, UserId, new_id
 from server.domain import turn as states
@@ -19,6 +20,12 @@ from server.domain.turn import Host, Leased, Outcome, Refusal, Renewed, Said, Tu
 from server.store import grants
 from server.store.database import Database, Transaction
 from server.store.turn_rows import READ, insert, read, turn_of, update
+
+_HAS_IT: Final = (
+    "(m.until IS NULL OR m.until > ?2) AND (m.role = 4"
+    " OR NOT EXISTS (SELECT 1 FROM policies p WHERE p.task = m.task AND p.resume = 'owner'))"
+)
+"""That a place ``m`` on a task is not over at ``?2``, and that the task is not for its owners alone."""
 
 
 class Turns:
@@ -218,8 +225,8 @@ class Turns:
         """End the turns of people who may not write to their task any more: each, before and after."""
         which = (
             "status IN ('queued', 'running') AND NOT EXISTS"
-            " (SELECT 1 FROM members m WHERE m.task = turns.task AND m.user = turns.user AND m.role >= ?1"
-            " AND (m.until IS NULL OR m.until > ?2))"
+            " (SELECT 1 FROM members m WHERE m.task = turns.task AND m.user = turns.user"
+            f" AND m.role >= ?1 AND {_HAS_IT})"
         )
         return await self._change(which, (Role.EDITOR, now), now, lambda turn: states.fail(turn, states.GONE, now))
 
@@ -363,9 +370,6 @@ async def _mine(tx: Transaction, turn: TurnId, host: Host) -> Turn:
 async def _role(tx: Transaction, turn: Turn, now: float) -> Role | None:
     """The role of who asked, if it lets an agent answer."""
     row = await tx.one(
-        "SELECT role FROM members WHERE task = ? AND user = ? AND (until IS NULL OR until > ?)",
-        turn.task,
-        turn.user,
-        now,
+        f"SELECT role FROM members m WHERE task = ?1 AND user = ?3 AND {_HAS_IT}", turn.task, now, turn.user
     )
     return Role(row[0]) if row is not None and row[0] >= Role.EDITOR else None

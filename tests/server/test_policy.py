@@ -11,10 +11,13 @@ import pytest
 from kit.app_under_test import Browser
 from kit.watching import Wire, closing, is_open, keyed, wire_in
 
-from crdt_docs.ids import UserId
+from crdt_docs.ids import TaskId, TokenId, UserId, new_id
+from server.control.operator import Operator
 from server.domain.access import Principal, Role
+from server.domain.agent import BUILT_IN
 from server.domain.device import Level
 from server.domain.policy import CONFIRM_LIFE, Allow, Deny, Place, Policy, Reason, judge
+from server.domain.turn import Host
 
 NOW = 1_000_000.0
 SOMEBODY = Principal(UserId("u"), "ann")
@@ -149,3 +152,44 @@ async def test_a_confirmation_opens_the_task_for_a_working_day_and_is_asked_for_
     assert (await owner.get(f"/tasks/{task}")).json["reason"] == "policy_confirm"
     assert (await owner.post(f"/tasks/{task}/tickets", {})).json["reason"] == "policy_confirm"
     assert (await closing(socket))[0] == 4401  # its lease has run out, and nothing gets it another
+
+
+async def test_a_person_s_own_agent_has_no_part_in_a_task_that_asks_for_proofs_and_the_server_s_has(wire: Wire) -> None:
+    owner = await keyed(wire.app, "owner")
+    task = await owner.new_task(TITLE)
+    agents, now = wire.app.nouns.agents, wire.app.clock.now()
+    mine, housed = await agents.ensure(owner.user, "Ada", now), await agents.ensure(None, BUILT_IN, now)
+    own = Host(TokenId(new_id()), mine.id, "Ada", owner.user)
+    built_in = Host(TokenId(new_id()), housed.id, BUILT_IN)
+    await owner.post(f"/tasks/{task}/messages", {"text": "Who buys whom?"})
+    turns = wire.app.nouns.turns
+    assert (await owner.get(f"/tasks/{task}/turns")).json["turns"]
+    assert [own.may_take(turn) for turn in await turns.queued(now)] == [True]
+    assert (await owner.ask("PUT", f"/tasks/{task}/policy", {**OPEN, "device": "registered"})).status == 200
+    queued = await turns.queued(now)
+    assert [(own.may_take(turn), built_in.may_take(turn)) for turn in queued] == [(False, True)]
+    leased = await turns.lease(queued[0].id, built_in, now)
+    agent = wire.app.holding(leased.given.token or "")
+    assert (await agent.get(f"/tasks/{task}/working-set")).status == 200
+
+
+async def test_what_non_owners_said_is_answered_no_more_once_a_task_is_for_its_owners(wire: Wire) -> None:
+    owner, bob = await wire.app.sign_in(), await wire.app.sign_in("bob")
+    task = await owner.new_task(TITLE)
+    await owner.post(f"/tasks/{task}/members", {"user": "bob", "role": "editor"})
+    await bob.post(f"/tasks/{task}/messages", {"text": "Who buys whom?"})
+    assert (await bob.get(f"/tasks/{task}/turns")).json["turns"]
+    await wire.app.nouns.policies.set(TaskId(task), Policy(resume="owner"), wire.app.clock.now())
+    dismissed = await wire.app.nouns.turns.dismiss(wire.app.clock.now())
+    assert [(before.status, after.status) for before, after in dismissed] == [("queued", "failed")]
+
+
+async def test_the_operator_opens_a_task_whose_owners_are_shut_out(wire: Wire) -> None:
+    owner, app = await wire.app.sign_in(), wire.app
+    task = await owner.new_task(TITLE)
+    sure = {**OPEN, "device": "bound", "confirm_lockout": True}
+    assert (await owner.ask("PUT", f"/tasks/{task}/policy", sure)).status == 200
+    assert (await owner.ask("PUT", f"/tasks/{task}/policy", OPEN)).status == 403
+    operator = Operator(app.nouns, app.clock, lambda: "", revokes=app.doors.revocation)
+    assert (await operator.answer("tasks.unlock", {"task": TITLE}))["task"]["id"] == task
+    assert (await owner.get(f"/tasks/{task}/policy")).json == OPEN
