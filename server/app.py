@@ -28,6 +28,7 @@ from server.control.operator import Operator
 from server.control.wire import listen
 from server.domain.access import Role
 from server.domain.agent import BUILT_IN, Agent
+from server.domain.audit import RETENTION_DAYS
 from server.domain.clock import Clock, SystemClock
 from server.domain.errors import ClewError
 from server.doors.authentication import Authentication, Keyring
@@ -82,6 +83,7 @@ VERSION: Final = version("clew")
 LOG: Final = "log.db"
 TOUCH_EVERY: Final = 1.0
 BEAT_EVERY: Final = 60.0
+PRUNE_EVERY: Final = 86400.0
 PING_EVERY: Final = 20.0
 PONG_WITHIN: Final = 70.0
 """Longer than a slow reader is parked, so that it is told 1013 rather than cut for a pong it had no room to send."""
@@ -174,6 +176,7 @@ async def open_services(config: Config, clock: Clock | None = None) -> AsyncIter
             tasks.create_task(_every(BEAT_EVERY, presences.beat), name="keep sessions"),
             tasks.create_task(_every(BEAT_EVERY, nouns.database.tidy), name="erase from the database"),
             tasks.create_task(_every(BEAT_EVERY, lambda: lanes.run(write, log.tidy)), name="erase from the log"),
+            tasks.create_task(_every(PRUNE_EVERY, lambda: _prune(nouns, clock)), name="let old events go"),
         ]
         stack.callback(lambda: [beat.cancel() for beat in beats])
         await stack.enter_async_context(rooms)
@@ -190,6 +193,7 @@ async def open_services(config: Config, clock: Clock | None = None) -> AsyncIter
             stores, rooms, authors, doors.authority, Everywhere(rooms, offers), reader, resumptions, clock
         )
         await erasure.replay()
+        await _prune(nouns, clock)
         await recover(nouns.turns, log, read, clock)
         desk = await stack.enter_async_context(Desk(nouns.turns, offers, rooms, doors.revocation, clock))
         rooms.tell(desk.hear)
@@ -228,6 +232,12 @@ def erasure_of(
         resumptions.forget()
 
     return Erasure(stores, Present(rooms, authors, authority, live, forget), clock)
+
+
+async def _prune(nouns: Nouns, clock: Clock) -> None:
+    """Keep events for as long as they are to be kept."""
+    now = clock.now()
+    await nouns.audit.prune(now - RETENTION_DAYS * 86400, now)
 
 
 async def _every(seconds: float, do: Callable[[], object]) -> None:
