@@ -59,6 +59,8 @@ export class HandoffDialog extends PageDialog {
   #lookedAt = 0;
   #unhear: (() => void) | null = null;
   #asked = false;
+  /** The session that the offer was made in, which alone may answer. */
+  #named: string | null = null;
 
   constructor() {
     super();
@@ -153,7 +155,8 @@ export class HandoffDialog extends PageDialog {
               : html`<p>${say("handoff.new_how")}</p>`
           }
           <p class="warning">${say("handoff.never")}</p>
-          <p class="quiet">${say("handoff.left", { time: left(offered.expires_at) })}. ${gives}</p>
+          <p class="quiet">${gives}</p>
+          <p class="quiet">${say("handoff.left", { time: left(offered.expires_at) })}</p>
           <div class="acts">
             <button type="button" @click=${() => this.#back()}>${say("handoff.back")}</button>
             ${
@@ -202,7 +205,8 @@ export class HandoffDialog extends PageDialog {
       this.tier = tier;
       this.standing = null;
       this.offered = null;
-      this.offered = await this.#handoffs.offer(this.task, tier, this.session.id);
+      this.#named = this.session.id;
+      this.offered = await this.#handoffs.offer(this.task, tier, this.#named);
       if (!this.isConnected) this.#withdraw();
       return "";
     }, whyNot);
@@ -217,7 +221,7 @@ export class HandoffDialog extends PageDialog {
 
   async #pick(number: number): Promise<void> {
     await this.attempt(async () => {
-      this.standing = await this.#handoffs.approve(this.offered!.id, number, this.session.id);
+      this.standing = await this.#handoffs.approve(this.offered!.id, number, this.#named);
       return "";
     }, () => "");
     if (this.standing?.state === "claimed") await this.#look();
@@ -268,7 +272,7 @@ export class HandoffDialog extends PageDialog {
     if (!offered) return;
     this.#lookedAt = Date.now();
     try {
-      const standing = await this.#handoffs.look(offered.id, this.session.id);
+      const standing = await this.#handoffs.look(offered.id, this.#named);
       if (this.offered !== offered) return;
       this.standing = standing;
       if (standing.device) welcome(standing.device);

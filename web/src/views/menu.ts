@@ -19,7 +19,8 @@ const LANGUAGES: [language: Language, name: string][] = [
   ["zh", "中文"],
 ];
 
-export function appMenu(own: TemplateResult | typeof nothing = nothing): TemplateResult {
+/** `isVisiting`: on a device that was let in to one task, which has no account and no devices to look after. */
+export function appMenu(own: TemplateResult | typeof nothing = nothing, isVisiting = false): TemplateResult {
   return html`<button
       type="button"
       class="dots-button"
@@ -37,12 +38,16 @@ export function appMenu(own: TemplateResult | typeof nothing = nothing): Templat
           ${LANGUAGES.map(([one, name]) => html`<option value=${one} lang=${one} ?selected=${one === currentLanguage()}>${name}</option>`)}
         </select>
       </label>
-      <button type="button" popovertarget="menu" popovertargetaction="hide" @click=${ask(SHOW_ACCOUNT)}>
-        ${say("menu.account")}
-      </button>
-      <button type="button" popovertarget="menu" popovertargetaction="hide" @click=${ask(SHOW_DEVICES)}>
-        ${say("menu.devices")}
-      </button>
+      ${
+        isVisiting
+          ? nothing
+          : html`<button type="button" popovertarget="menu" popovertargetaction="hide" @click=${ask(SHOW_ACCOUNT)}>
+                ${say("menu.account")}
+              </button>
+              <button type="button" popovertarget="menu" popovertargetaction="hide" @click=${ask(SHOW_DEVICES)}>
+                ${say("menu.devices")}
+              </button>`
+      }
       <button type="button" @click=${ask(SIGN_OUT)}>${say("menu.sign_out")}</button>
     </div>`;
 }

@@ -69,7 +69,7 @@ export class TaskList extends PageElement {
   }
 
   override render() {
-    return html`<header class="list-head"><span class="brand">Clew</span>${appMenu()}</header>
+    return html`<header class="list-head"><span class="brand">Clew</span>${appMenu(nothing, !!this.me.visiting)}</header>
       <main class="list">
         ${
           this.candidate

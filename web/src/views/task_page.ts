@@ -153,7 +153,7 @@ export class TaskPage extends PageElement {
                 ${handOverSign}
               </button>`
         }
-        ${appMenu(this.#menu())}
+        ${appMenu(this.#menu(), !!this.me.visiting)}
         <div class="task-line">${lightView(this.light, this.#open?.keeping ?? "kept")} ${peopleView(people)}</div>
       </header>
       <aside class="notices" aria-label=${say("task.notices")}>
