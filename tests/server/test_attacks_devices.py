@@ -123,6 +123,9 @@ async def test_attack_04_a_stale_or_repeated_challenge_is_asked_for_anew_and_a_f
     assert (await machine.page.get("/me")).status == (await other.page.get("/me")).status == 200
     gone = await machine.refresh(session="no-such-session")
     assert gone.status == 200 and gone.json == {"session_identifier": "no-such-session", "continue": False}
+    out = await machine.page.post("/signout")
+    assert out.status == 204 and "Max-Age=0" in out.headers["set-cookie"]
+    assert (await machine.refresh()).json == {"session_identifier": machine.session, "continue": False}
 
 
 async def test_attack_04_only_who_was_just_signed_in_can_bind_the_session_and_once(app: AppUnderTest) -> None:
