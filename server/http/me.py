@@ -19,7 +19,8 @@ from server.domain.clock import Clock, iso
 from server.domain.erasure import Wish
 from server.domain.errors import Forbidden, Invalid, NotFound, Unauthenticated, Unavailable
 from server.domain.passkey import is_fresh
-from server.doors.authority import require_login
+from server.domain.policy import Allow
+from server.doors.authority import Authority, require_login
 from server.doors.cookie import Cookies
 from server.doors.erasure import Erasure
 from server.doors.revocation import deed
@@ -77,6 +78,7 @@ def routes(
     documents: tuple[Reader, Authors],
     cookies: Cookies,
     audit: Audit,
+    authority: Authority,
     clock: Clock,
 ) -> list[Row]:
     """The endpoints of what is one's own."""
@@ -105,6 +107,10 @@ def routes(
         found = []
         for task, alone in await portability.tasks(who.user):
             name = TaskId(task["id"])
+            verdict = await authority.judge(who, name)
+            if not isinstance(verdict, Allow):  # what does not open here is not to be carried off from here either
+                found.append({"id": name, "withheld": verdict.reason if verdict is not None else "not_found"})
+                continue
             task["words"] = {part: await _words(authors, DocName(name, part), who) for part in PARTS}
             if alone:
                 task["working_set"] = await _working_set(reader, DocName(name))
@@ -169,7 +175,7 @@ async def require_proof(passkeys: Passkeys, who: Principal, now: float) -> None:
     """Raise Forbidden for bearers, for visitors, and for who has a passkey and did not show it a moment ago."""
     require_login(who)
     if await passkeys.of_user(who.user) and not is_fresh(who.proven_at, now):
-        raise Forbidden("Show first that it is you, by your passkey.")
+        raise Forbidden("Show first that it is you, by your passkey.", "unproven")
 
 
 async def _words(authors: Authors, name: DocName, who: Principal) -> list[dict[str, str]]:

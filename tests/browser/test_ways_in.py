@@ -190,3 +190,15 @@ def test_who_is_invited_joins_and_lets_their_own_command_line_in(
     bearer = subprocess.run(shown, cwd=ROOT, env=own, capture_output=True, text=True, check=True).stdout.strip()
     with urlopen(Request(f"{house.url}/api/v1/me", headers={"authorization": f"Bearer {bearer}"})) as answer:
         assert b'"name":"Bob"' in answer.read()
+
+    page.get_by_role("link", name="Clew").click()
+    in_menu(phone, "Account")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download it").click()
+    assert '"name": "Bob"' in Path(download.value.path()).read_text()
+    page.get_by_role("button", name="Erase me").click()
+    page.get_by_label("To go on, type your name").fill("Bob")
+    look(phone, "erase-phone")
+    page.get_by_role("button", name="Erase me for good").click()
+    expect(page.get_by_text("You are signed out")).to_be_visible()
+    assert "Bob" not in house.clew("user", "list")

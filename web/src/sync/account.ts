@@ -45,6 +45,14 @@ export interface Asking {
   expires_in: number;
 }
 
+/** What erasing oneself touches, or has touched; `left` are sentences on what can't be reached. */
+export interface Erasure {
+  done: boolean;
+  private: number;
+  shared: number;
+  left: string[];
+}
+
 export type Json = Record<string, unknown>;
 
 export class Accounts {
@@ -104,6 +112,17 @@ export class Accounts {
 
   async removePasskey(id: string): Promise<void> {
     await this.api.ask("DELETE", `/passkeys/${encodeURIComponent(id)}`);
+  }
+
+  /** All that the server has of the person, as JSON; the ticket for it is good once. */
+  async everything(): Promise<unknown> {
+    const { ticket } = await this.api.ask<{ ticket: string }>("POST", "/me/export", {});
+    return await this.api.ask<unknown>("GET", "/me/export", undefined, { "clew-export": ticket });
+  }
+
+  /** Erase the person for good, or say what that would touch. `texts`: also their words in others' tasks. */
+  async erase(wish: { confirm: string; texts: boolean; dry_run: boolean }): Promise<Erasure> {
+    return await this.api.ask<Erasure>("POST", "/me/erase", wish);
   }
 
   async invitations(): Promise<Invitation[]> {

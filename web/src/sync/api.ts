@@ -342,37 +342,31 @@ export class Api {
     return entered;
   }
 
-  async ask<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const answer = await this.send(method, path, body);
+  async ask<T>(method: string, path: string, body?: unknown, more: Record<string, string> = {}): Promise<T> {
+    const answer = await this.send(method, path, body, more);
     const text = await textOf(answer);
     if (!answer.ok) throw problemOf(answer, text);
     return parse(text) as T;
   }
 
   /** One request, tried once more where the server wants it proven anew. */
-  private async send(method: string, path: string, body?: unknown): Promise<Response> {
+  private async send(method: string, path: string, body?: unknown, more: Record<string, string> = {}): Promise<Response> {
     try {
-      const answer = await this.sendOnce(method, path, body);
-      return this.key.hear(answer) ? await this.sendOnce(method, path, body) : answer;
+      const answer = await this.sendOnce(method, path, body, more);
+      return this.key.hear(answer) ? await this.sendOnce(method, path, body, more) : answer;
     } catch {
       throw new Problem(0, "unavailable", "The server cannot be reached.");
     }
   }
 
-  private async sendOnce(method: string, path: string, body: unknown): Promise<Response> {
+  private async sendOnce(method: string, path: string, body: unknown, headers: Record<string, string>): Promise<Response> {
     const proof = await this.key.proof(method, this.base + path);
-    return await this.fetchNow(method, path, body, proof, { signal: AbortSignal.timeout(PATIENCE) });
+    return await this.fetchNow(method, path, body, proof, { headers, signal: AbortSignal.timeout(PATIENCE) });
   }
 
   private fetchNow(method: string, path: string, body: unknown, proof: string | null, how: RequestInit): Promise<Response> {
-    const headers: Record<string, string> = { "accept-language": this.language };
-    const init: RequestInit = {
-      method,
-      headers,
-      credentials: "same-origin",
-      cache: "no-store",
-      ...how,
-    };
+    const headers: Record<string, string> = { "accept-language": this.language, ...(how.headers as Record<string, string>) };
+    const init: RequestInit = { ...how, method, headers, credentials: "same-origin", cache: "no-store" };
     if (body !== undefined) {
       headers["content-type"] = "application/json";
       init.body = JSON.stringify(body);

@@ -42,7 +42,7 @@ export async function prove(accounts: Accounts): Promise<void> {
 export class Abandoned extends Error {}
 
 /** What asks for a person who has just shown that it is them: they show it where they have not. */
-async function freshly<T>(accounts: Accounts, act: () => Promise<T>): Promise<T> {
+export async function freshly<T>(accounts: Accounts, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {

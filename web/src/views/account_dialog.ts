@@ -5,6 +5,7 @@ import { html, nothing } from "lit";
 import { Problem, type Api } from "../sync/api";
 import { Accounts, type Account } from "../sync/account";
 import { leaveLanguage, say, setLanguage, type Language } from "../words/language";
+import "./account_data";
 import "./account_invitations";
 import "./account_passkeys";
 import { PageDialog } from "./dialog";
@@ -71,7 +72,8 @@ export class AccountDialog extends PageDialog {
         <h3>${say("account.programs")}</h3>
         <p class="quiet">${say("account.programs_how")}</p>
         <a class="button" href="/device" @click=${this.#toDevice}>${say("account.enter_code")}</a>
-      </section>`;
+      </section>
+      <clew-own-data .api=${this.api} name=${account.name}></clew-own-data>`;
   }
 
   #organisationPart(account: Account) {

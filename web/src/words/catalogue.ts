@@ -109,6 +109,20 @@ export const CATALOGUE = {
   "invitations.take_back": ["Take back", "撤回"],
   "invitations.taken_back": ["It lets nobody in any more.", "该邀请已失效。"],
 
+  "own.title": ["What is yours", "您的数据"],
+  "own.how": ["All that this server has of you, in one file that programs can read.", "此服务器上有关您的全部数据，保存为一个程序可读的文件。"],
+  "own.download": ["Download it", "下载"],
+  "own.downloaded": ["It is among your downloads.", "已保存到您的下载内容中。"],
+  "own.erase": ["Erase me…", "清除我的数据…"],
+  "own.erase_what": [
+    "This erases you from this server for good. Tasks of yours alone go with all that is in them: {n}. In shared tasks the others keep the words, without your name: {m}.",
+    "这将永久清除您在此服务器上的数据。仅属于您的任务及其全部内容将被删除：{n} 个。共享任务中的文字由其他人保留，但不再带有您的名字：{m} 个。",
+  ],
+  "own.texts": ["Also take my words out of the shared tasks", "同时删除我在共享任务中的文字"],
+  "own.confirm": ["To go on, type your name: {name}", "要继续，请输入您的名字：{name}"],
+  "own.erase_sure": ["Erase me for good", "永久清除"],
+  "own.not_name": ["That is not your name.", "这不是您的名字。"],
+
   "grant.title": ["Let a program in", "允许程序访问"],
   "grant.how": ["Type the code that the program shows you.", "输入程序显示的代码。"],
   "grant.compare": ["Compare: does the program on your own screen show this code?", "请核对：您自己屏幕上的程序是否显示此代码？"],
