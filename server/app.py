@@ -18,7 +18,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, WebSocketRoute
 
-from crdt_docs.ids import DocName, Part, TaskId, UserId
+from crdt_docs.ids import Part, TaskId, UserId
 from crdt_docs.updates.parse import Parsed
 from server.config import Config, is_local
 from server.control.backing_up import BackingUp
@@ -28,7 +28,6 @@ from server.control.operator import Operator
 from server.control.wire import listen
 from server.domain.access import Role
 from server.domain.agent import BUILT_IN, Agent
-from server.domain.audit import RETENTION_DAYS
 from server.domain.clock import Clock, SystemClock
 from server.domain.errors import ClewError
 from server.doors.authentication import Authentication, Keyring
@@ -51,6 +50,7 @@ from server.doors.ways import open_ways, reach, read_secret
 from server.engine.pool import Engine
 from server.http import dbsc, health, problems, web
 from server.http.api import Doors, Parts, api
+from server.http.forgetting import forgetting
 from server.http.headers import Guarded
 from server.http.protocol import HttpProtocol
 from server.http.reader import Reader
@@ -176,7 +176,7 @@ async def open_services(config: Config, clock: Clock | None = None) -> AsyncIter
             tasks.create_task(_every(BEAT_EVERY, presences.beat), name="keep sessions"),
             tasks.create_task(_every(BEAT_EVERY, nouns.database.tidy), name="erase from the database"),
             tasks.create_task(_every(BEAT_EVERY, lambda: lanes.run(write, log.tidy)), name="erase from the log"),
-            tasks.create_task(_every(PRUNE_EVERY, lambda: _prune(nouns, clock)), name="let old events go"),
+            tasks.create_task(_every(PRUNE_EVERY, lambda: nouns.audit.tidy(clock.now())), name="let old events go"),
         ]
         stack.callback(lambda: [beat.cancel() for beat in beats])
         await stack.enter_async_context(rooms)
@@ -189,11 +189,10 @@ async def open_services(config: Config, clock: Clock | None = None) -> AsyncIter
         provider = await stack.enter_async_context(reach(_organisation(config), clock))
         doors = _doors(config, nouns, provider, Everywhere(rooms, offers), Notices(rooms), built_in, clock)
         stores = Stores(nouns.database, nouns.audit, nouns.keys, log, write, config.data)
-        erasure = erasure_of(
-            stores, rooms, authors, doors.authority, Everywhere(rooms, offers), reader, resumptions, clock
-        )
+        here = Present(rooms, authors, doors.authority, Everywhere(rooms, offers), forgetting(reader, resumptions))
+        erasure = Erasure(stores, here, clock)
         await erasure.replay()
-        await _prune(nouns, clock)
+        await nouns.audit.tidy(clock.now())
         await recover(nouns.turns, log, read, clock)
         desk = await stack.enter_async_context(Desk(nouns.turns, offers, rooms, doors.revocation, clock))
         rooms.tell(desk.hear)
@@ -213,31 +212,6 @@ async def open_services(config: Config, clock: Clock | None = None) -> AsyncIter
             agent,
             Turnstile(bounds, clock),
         )
-
-
-def erasure_of(
-    stores: Stores,
-    rooms: Rooms,
-    authors: Authors,
-    authority: Authority,
-    live: Live,
-    reader: Reader,
-    resumptions: Resumptions,
-    clock: Clock,
-) -> Erasure:
-    """Put together what erases people."""
-
-    def forget(name: DocName) -> None:
-        reader.forget(name)
-        resumptions.forget()
-
-    return Erasure(stores, Present(rooms, authors, authority, live, forget), clock)
-
-
-async def _prune(nouns: Nouns, clock: Clock) -> None:
-    """Keep events for as long as they are to be kept."""
-    now = clock.now()
-    await nouns.audit.prune(now - RETENTION_DAYS * 86400, now)
 
 
 async def _every(seconds: float, do: Callable[[], object]) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Final, NamedTuple
 
 from crdt_docs.ids import TaskId
-from server.domain.audit import GENESIS, AuditEvent, Deed, digest, link, numbers, ranges
+from server.domain.audit import GENESIS, RETENTION_DAYS, AuditEvent, Deed, digest, link, numbers, ranges
 from server.store.database import Database, Row, Transaction
 
 _SHOWN: Final = "event, at, user, agent, device, session, token, task, subjects"
@@ -157,6 +157,10 @@ class Audit:
             await self._append(tx, AuditEvent(PRUNED, float(at), Deed(), None, gone))
         await self._database.erase()
         return upto + 1 - ends.first
+
+    async def tidy(self, now: float) -> None:
+        """Let go of what was kept for long enough. Call it now and then."""
+        await self.prune(now - RETENTION_DAYS * 86400, now)
 
     async def reseal(self) -> None:
         """Take the trail as it is, under this folder's key: of a folder that was restored without its own."""

@@ -27,7 +27,7 @@ from crdt_docs.schema import MARKS, NODES, PART_ROOTS
 from crdt_docs.updates.parse import Id, Parsed, parse
 from crdt_docs.updates.splice import Spliced
 from crdt_docs.updates.trim import trim
-from server.app import Everywhere, erasure_of
+from server.app import Everywhere
 from server.domain.access import Role
 from server.domain.errors import Unavailable
 from server.domain.likeness import Profile
@@ -37,7 +37,7 @@ from server.doors.bound import Bound
 from server.doors.built_in import BuiltIn
 from server.doors.cookie import Cookies
 from server.doors.device_check import DeviceCheck
-from server.doors.erasure import Stores
+from server.doors.erasure import Erasure, Present, Stores
 from server.doors.handoffs import Handing, Handover
 from server.doors.links import OneTimeLinks, Threshold
 from server.doors.notices import Notices
@@ -52,6 +52,7 @@ from server.engine.pool import Changed, Engine
 from server.http import dbsc, health, web
 from server.http.api import Doors, Parts, table
 from server.http.endpoint import PREFIX, Row, mount
+from server.http.forgetting import forgetting
 from server.http.headers import Guarded
 from server.http.problems import crashed
 from server.http.protocol import HttpProtocol
@@ -385,7 +386,8 @@ async def composed(
     assert isinstance(authors.log, SqliteLog)
     stores = Stores(nouns.database, nouns.audit, nouns.keys, authors.log, authors.read, nouns.keys.path.parent)
     live = Everywhere(rooms, offers)
-    erasure = erasure_of(stores, rooms, authors, authority, live, sources.reader, resumptions, clock)
+    here = Present(rooms, authors, authority, live, forgetting(sources.reader, resumptions))
+    erasure = Erasure(stores, here, clock)
     parts = Parts(rooms, sources.reader, resumptions, sources.looking, desk, authors, erasure)
     rows = table(nouns, doors, parts, clock, "0.1.0")
     tally: Counter[tuple[str, int]] = Counter()
