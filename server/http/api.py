@@ -124,6 +124,7 @@ def table(nouns: Nouns, doors: Doors, parts: Parts, clock: Clock, version: str) 
             (reader, parts.authors),
             doors.cookies,
             nouns.audit,
+            authority,
             clock,
         ),
         *handoffs.routes(doors.handover, authority, reception, nouns.tasks, nouns.devices, clock),

@@ -98,6 +98,10 @@ async def test_attack_14_a_browser_without_a_key_gets_no_door_of_a_task_for_regi
         listed = await who.get("/tasks")
         assert [one["id"] for one in listed.json["tasks"]] == [other] and listed.json["withheld"] == 1
         begun = await who.post("/sessions", {"first_message": TITLE})
+        if who is plain:
+            made = (await who.post("/me/export")).json["ticket"]
+            exported = await who.get("/me/export", clew_export=made)
+            assert exported.status == 200 and TITLE.encode() not in exported.body and b"policy_device" in exported.body
         assert TITLE.encode() not in listed.body + begun.body
     assert await closing(await wire.by(f"ticket.{early}", task)) == (4403, "policy_device")
     assert (await owner.get(f"/tasks/{task}")).json["name"] == TITLE
