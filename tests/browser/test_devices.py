@@ -99,14 +99,14 @@ def test_a_session_is_bound_refreshed_and_shown_and_a_copied_cookie_jar_opens_no
         phone = plain.new("phone", "dark").sign_in(laptop.invite()).open_task("Acme contract")
         assert level(phone) == "software" and set(cookie_jar(phone.context)) == {"__Host-clew"}
         phone.write(" Nothing is due.").wait_until("saved")
-        expect(laptop.editor).to_contain_text("Nothing is due.", timeout=15_000)
+        expect(laptop.editor).to_contain_text("Nothing is due.", timeout=30_000)
 
         for victim in (laptop, phone):
             thief = copy_of_the_jar_opens_nothing(victim, plain, server)
         sockets: list[str] = []
         thief.page.on("websocket", lambda socket: sockets.append(socket.url))
         thief.open(f"/t/{laptop.page.url.rpartition('/')[2]}")
-        expect(thief.page.get_by_text("clew link")).to_be_visible(timeout=15_000)
+        expect(thief.page.get_by_text("clew link")).to_be_visible(timeout=30_000)
         assert sockets == []
         look_at_the_list(laptop)
         bound.check()
