@@ -52,6 +52,11 @@ def test_a_link_lets_a_guest_in_who_is_out_when_it_is_withdrawn(devices: Devices
     expect(row).to_contain_text("guest")
     expect(row).to_contain_text("until")
     expect(dialog).to_contain_text("1 of 10 came in, last just now")
+    row.get_by_role("button", name="Until when Guest ").click()
+    row.get_by_label(re.compile("is on this task until")).fill("2031-05-06T12:30")
+    row.get_by_role("button", name="Save").click()
+    expect(row).to_contain_text("until May 6, 2031")
+    laptop.picture("sharing-laptop-members")
     guest.context.set_offline(True)
     guest.write("Never sent.")
     guest.wait_until("offline")
@@ -63,7 +68,7 @@ def test_a_link_lets_a_guest_in_who_is_out_when_it_is_withdrawn(devices: Devices
     assert complaints(laptop.page) == []
     laptop.page.keyboard.press("Escape")
     guest.context.set_offline(False)
-    expect(guest.page.get_by_role("alert")).to_contain_text("You may not open this task any more")
+    expect(guest.page.get_by_role("alert")).to_contain_text("What you see is what this tab had")
     offer = guest.page.get_by_role("group", name="Words of yours that never got through")
     expect(offer).to_contain_text("Never sent.")
     with guest.page.expect_download() as saved:
