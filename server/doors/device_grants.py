@@ -26,6 +26,8 @@ from server.store.tokens import Tokens
 
 WRONG_TRIES: Final = 5
 """Of one account and of one address, within a code's life: P(guess) stays under 2^-32 for one code."""
+QUESTIONS: Final = 30
+"""Of one address, within the same time: nobody alone takes all the codes that there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +56,25 @@ class DeviceGrantDoor:
         self._over = over
         self._authority = authority
         self._clock = clock
-        self._attempts = Attempts(WRONG_TRIES, CODE_LIFE, clock)
+        self._wrong = Attempts(WRONG_TRIES, CODE_LIFE, clock, "Too many wrong codes; wait a few minutes.")
+        self._asked = Attempts(QUESTIONS, CODE_LIFE, clock, "Too many programs have asked from there.")
 
-    async def ask(self, client: str, agent: str | None, role: Role, ttl: int) -> tuple[DeviceGrant, Secret, str]:
-        """A program asks: the grant, its device code, its user code. Raises TooMany."""
+    async def ask(
+        self, address: str | None, client: str, agent: str | None, role: Role, ttl: int
+    ) -> tuple[DeviceGrant, Secret, str]:
+        """A program asks: the grant, its device code, its user code. Raises TooMany, TooOften."""
+        self._asked.require(f"address {address}")
+        self._asked.note(f"address {address}")
         least = Role.EDITOR if agent is not None else role
         return await self._over.grants.ask(client, agent, least, ttl, self._clock.now())
 
     async def show(self, who: Principal, address: str | None, typed: str) -> DeviceGrant:
         """What the program with that code asks for. Raises NotFound for any wrong code, TooOften after some."""
         parties = [f"user {who.user}", f"address {address}"]
-        self._attempts.require(*parties)
+        self._wrong.require(*parties)
         grant = await self._over.grants.find(clean_code(typed), self._clock.now())
         if grant is None:
-            self._attempts.miss(*parties)
+            self._wrong.note(*parties)
             raise NotFound("No program waits with that code.")
         return grant
 

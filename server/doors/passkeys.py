@@ -205,7 +205,8 @@ class PasskeyDoor:
         return challenge
 
     def _require_proof(self, login: Login, known: list[Passkey]) -> None:
-        if known and not is_fresh(login.proven_at, self._clock.now()):
+        fresh = login.proven_by == "passkey" and is_fresh(login.proven_at, self._clock.now())
+        if known and not fresh:
             raise Forbidden("Show first that it is you, with a passkey that you have.", "unproven")
 
     async def _user(self, user: UserId) -> User:

@@ -96,7 +96,8 @@ def routes(door: DeviceGrantDoor, clock: Clock) -> list[Row]:
 
     async def ask(call: Call, given: GrantAsk) -> Response:
         try:
-            _, secret, code = await door.ask(given.client_id, given.agent, read_role(given.role), given.ttl)
+            address, role = _address(call.request), read_role(given.role)
+            _, secret, code = await door.ask(address, given.client_id, given.agent, role, given.ttl)
         except TooMany:
             return _oauth({"error": "slow_down"}, 429)
         here = f"{call.request.url.scheme}://{call.request.headers['host']}/device"

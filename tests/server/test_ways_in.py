@@ -163,6 +163,13 @@ async def test_what_is_declined_or_is_somebody_elses_task_gets_nothing(app: AppU
     assert (await script.post("/device/decide", bounds)).status == 403  # a bearer begets none
 
 
+async def test_one_address_does_not_take_all_codes_that_there_are(app: AppUnderTest) -> None:
+    for _ in range(30):
+        assert (await form(app, "/device/authorize", client_id="clew")).status == 200
+    refused = await form(app, "/device/authorize", client_id="clew")
+    assert refused.status == 429 and refused.json == {"error": "slow_down"}
+
+
 async def test_after_five_wrong_codes_the_right_one_is_refused_too(app: AppUnderTest) -> None:
     owner = await app.sign_in()
     asked = (await form(app, "/device/authorize", client_id="clew")).json
