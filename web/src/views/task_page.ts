@@ -412,7 +412,7 @@ export class TaskPage extends PageElement {
     if (code === 4403 && reason === REVOKED && (await this.#isSignedOut())) return this.#abandon();
     if (code === 4401 || (code === 4403 && (await this.#isSignedOut()))) return void (this.lost = true);
     const rule = reasonOf(reason);
-    this.light = { kind: "refused", why: rule ? say("ended.closed") : reason || say("ended.closed") };
+    this.light = { kind: "refused", why: rule || ENDED[code] ? say("ended.closed") : reason || say("ended.closed") };
     this.failure = rule ?? say(ENDED[code] ?? "ended.refused");
     this.isUnconfirmed = reason === UNCONFIRMED;
   }
