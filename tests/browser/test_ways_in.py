@@ -122,7 +122,6 @@ def test_an_organisation_lets_its_people_in_and_out_again(
     phone = people.new("phone", "dark")
     page = phone.page
     page.goto(at_name(house))
-    look(phone, "sign-in-phone")
     page.get_by_role("button", name="Continue with Acme").click()
     expect(page.get_by_role("heading", name="Your tasks")).to_be_visible()
     assert page.url == at_name(house)
@@ -151,7 +150,6 @@ def test_who_is_invited_joins_and_lets_their_own_command_line_in(
     in_menu(owner, "Account")
     owner.page.get_by_role("button", name="Make an invitation").click()
     invitation = owner.page.get_by_role("group", name="Invitation").inner_text()
-    look(owner, "invitation")
 
     phone = people.new("phone")
     page = phone.page
@@ -172,7 +170,6 @@ def test_who_is_invited_joins_and_lets_their_own_command_line_in(
     assert found and f"{at_name(house)}device" in said
     page.goto(f"{house.url}/device")
     expect(page.get_by_label("Code")).to_be_visible()
-    look(phone, "device-phone")
     page.get_by_label("Code").fill("BBBB-BBBB")
     page.keyboard.press("Enter")
     expect(page.get_by_role("alert")).to_contain_text("No program waits with that code")
