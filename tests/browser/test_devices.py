@@ -109,6 +109,7 @@ def test_a_session_is_bound_refreshed_and_shown_and_a_copied_cookie_jar_opens_no
         expect(thief.page.get_by_text("clew link")).to_be_visible(timeout=30_000)
         assert sockets == []
         look_at_the_list(laptop)
+        page_without_a_secure_context_says_what_it_lacks(plain.new("phone", "dark"), server)
         bound.check()
 
 
@@ -125,6 +126,17 @@ def copy_of_the_jar_opens_nothing(victim: Device, browsers: Devices, server: Run
         there = f"{server.url}/api/v1{path}"
         assert ask.post(there, data={}, headers=origin, ignore_https_errors=True).status == 401, path
     return thief
+
+
+def page_without_a_secure_context_says_what_it_lacks(device: Device, server: RunningServer) -> None:
+    """As on plain HTTP by another machine's name: it works, it has no key, and it says so."""
+    device.context.add_init_script("Object.defineProperty(globalThis, 'isSecureContext', {value: false})")
+    device.sign_in(server.new_link())
+    device.page.get_by_role("button", name="Menu").click()
+    device.page.get_by_role("button", name="Devices").click()
+    dialog = device.page.get_by_role("dialog")
+    expect(dialog).to_contain_text("This page came by plain HTTP", timeout=30_000)
+    expect(dialog.get_by_role("listitem").filter(has_text="this device")).to_contain_text("no key")
 
 
 def look_at_the_list(device: Device) -> None:

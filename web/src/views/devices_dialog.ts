@@ -80,9 +80,9 @@ export class DevicesDialog extends PageDialog {
 
   /** Why this very device can prove nothing, where it can't. */
   #unproven() {
-    if (!isSecureContext) return html`<p class="warning">${say("devices.insecure")}</p>`;
+    if (!isSecureContext) return html`<p class="lacking">${say("devices.insecure")}</p>`;
     const here = this.devices?.find((one) => one.current);
-    return here?.level === "none" && DeviceKey.isPossible ? html`<p class="warning">${say("devices.keyless")}</p>` : nothing;
+    return here?.level === "none" && DeviceKey.isPossible ? html`<p class="lacking">${say("devices.keyless")}</p>` : nothing;
   }
 
   #device(one: Device) {

@@ -253,8 +253,8 @@ export const CATALOGUE = {
     "只有 Cookie：谁复制了它，谁就是您。仅限已注册设备的任务不会对它开放。",
   ],
   "devices.insecure": [
-    "This page came by plain HTTP, where browsers give no keys: this device can't prove that it is itself, keeps no copy for offline use, and has no passkeys. Open Clew by HTTPS instead; its operator finds the ways in docs/operations.md, under “Beyond this machine”.",
-    "此页面通过普通 HTTP 打开，浏览器在这种情况下不提供密钥：此设备无法证明自己的身份，不能离线使用，也不能使用通行密钥。请改用 HTTPS 打开 Clew；管理员可在 docs/operations.md 的 “Beyond this machine” 一节找到方法。",
+    "This page came by plain HTTP. So this device has no key, no passkeys and no copy for when it is offline, and whoever listens on the network can be you. Open Clew by HTTPS: its operator finds the ways in docs/operations.md, “Beyond this machine”.",
+    "此页面通过普通 HTTP 打开，因此此设备没有密钥、没有通行密钥，也没有离线副本；网络上的旁听者可以冒充您。请改用 HTTPS 打开 Clew：管理员可在 docs/operations.md 的 “Beyond this machine” 一节找到方法。",
   ],
   "devices.keyless": [
     "This browser could have a key, and got none when it signed in. Sign out and in again to give it one.",
