@@ -13,8 +13,10 @@ from starlette.datastructures import Headers
 
 from crdt_docs.ids import DocName, TaskId
 from crdt_docs.messages.ywebsocket import step2_frame
+from server.control.backing_up import BackingUp
 from server.domain.access import Principal, Role
 from server.domain.turn import HEAD_START
+from server.store.restore import restore
 
 
 @pytest.fixture
@@ -120,8 +122,11 @@ async def test_a_span_names_person_device_session_and_for_an_agent_its_grant(app
 
 
 async def test_no_honest_edit_is_stranded_by_what_became_of_a_credential(tmp_path: Path) -> None:
-    """I4: a client id belongs to a person for ever. Re-login, a rotated token, a re-paired device, a shared profile."""
-    async with app_under_test(tmp_path) as app:
+    """I4: a client id belongs to a person for ever. Re-login, rotated tokens, a re-paired device, a shared profile, and
+    a server that was restored from before some of it was said."""
+    data, backup = tmp_path / "data", tmp_path / "backup"
+    data.mkdir()
+    async with app_under_test(data) as app:
         ana, bob = await app.sign_in("ana"), await app.sign_in("bob")
         task = await ana.new_task()
         await ana.post(f"/tasks/{task}/members", {"user": "bob", "role": "editor"})
@@ -169,6 +174,21 @@ async def test_no_honest_edit_is_stranded_by_what_became_of_a_credential(tmp_pat
         assert {span["user"]["name"] for span in found if span["client"] == 101} == {"ana"}
         assert {span["user"]["name"] for span in found if span["client"] == 202} == {"bob"}
         assert len({span["device"]["id"] for span in found if span["client"] == 101 and span["device"]}) >= 2
+        await BackingUp(data, app.nouns.database, app.clock).make(backup)
+        await replica.type()  # which the backup has not
+        replica.leave()
+        replica.type_offline()
+
+    await restore(backup, tmp_path / "restored", 1.9e9, keep_logins=True)
+    async with app_under_test(tmp_path / "restored") as app:
+        for person, browser in ((replica, paired), (shared, bob)):
+            person.app = app
+            await person.join(await of(app, cookie=browser.headers["cookie"]))
+            await person.type()
+        await app.rooms.writer.drain()
+        assert replica.peer.closed is None and shared.peer.closed is None
+        stranded = await _missing(app, task, [*replica.words, *shared.words])
+        assert stranded == [], f"{len(stranded)} honest edits are stranded by a restore: {stranded}"
 
 
 async def _missing(app: AppUnderTest, task: TaskId, words: list[str]) -> list[str]:
