@@ -287,9 +287,12 @@ class Handover:
     # -- what both go by
 
     async def _receive(self, handoff: Handoff, newcomer: Newcomer) -> Known | None:
-        """Whether the browser is one of the person's own; raises Conflict if it is somebody else's."""
+        """Whether the browser is one of the person's own; raises Conflict if it is somebody else's.
+
+        A cookie whose device has a key is nobody's without it.
+        """
         present = newcomer.arrival.present
-        if present is None:
+        if present is None or present.key not in (None, newcomer.key):
             return None
         if present.user != handoff.user:
             raise Conflict("Somebody else is signed in on this device. Sign out here first.")

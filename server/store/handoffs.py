@@ -50,6 +50,7 @@ RETURNING {_COLUMNS}
 _COLLECT: Final = f"""
 UPDATE handoffs SET state = 'collected'
 WHERE id = ?1 AND claim = ?2 AND thumbprint IS ?3 AND state = 'approved' AND expires_at > ?4
+AND EXISTS (SELECT 1 FROM logins l WHERE l.id = handoffs.login AND l.expires_at > ?4)
 RETURNING {_COLUMNS}
 """
 

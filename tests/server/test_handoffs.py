@@ -400,6 +400,14 @@ async def test_attack_19_a_used_code_that_comes_again_takes_back_what_it_gave(
     assert (await approve(laptop, pending, number)).status == 409 and (await first.collect(pending)).status == 404
 
 
+async def test_who_is_signed_out_meanwhile_has_let_nobody_in(app: AppUnderTest, laptop: Browser, task: TaskId) -> None:
+    tablet = await again(app, laptop, "tablet")
+    made, phone = await offer(laptop, task), Phone(app)
+    await approve(laptop, made, (await phone.redeem(made)).json["number"])
+    assert (await tablet.delete(f"/devices/{laptop.device}")).status == 204
+    assert (await phone.collect(made)).status == 404
+
+
 async def test_attack_21_previews_scanners_and_prefetches_burn_nothing(
     app: AppUnderTest, laptop: Browser, task: TaskId
 ) -> None:
