@@ -112,3 +112,30 @@ def test_a_policy_says_what_follows_and_asks_before_it_shuts_its_own_maker_out(h
     seen.get_by_label("他们的角色").scroll_into_view_if_needed()
     phone.picture("sharing-phone-zh-links")
     phone.page.keyboard.press("Escape")
+
+
+EVIL = "<img src=x onerror=document.title='pwned'><script>document.title='pwned'</script><b style=color:red>bold</b>"
+
+
+def test_attack_28_what_people_are_called_and_write_is_text_and_nothing_else(home: Home, devices: Devices) -> None:
+    """Names of tasks, devices and people, a message, a document and a link's target: none of it runs or is dressed."""
+    laptop = home.laptop
+    device = laptop.ask("GET", "/me").json()["device"]
+    assert laptop.ask("PATCH", f"/devices/{device}", {"name": EVIL}).ok
+    task = laptop.ask("POST", "/tasks", {"name": EVIL, "goal": EVIL}).json()["id"]
+    assert laptop.ask("POST", f"/tasks/{task}/messages", {"text": f"{EVIL} [x](javascript:alert(1))"}).ok
+    laptop.open(f"/t/{task}")
+    expect(laptop.talk.get_by_text("<img src=x").first).to_be_visible()
+    expect(laptop.page.get_by_label("Name of the task")).to_have_value(EVIL)
+    dialog = laptop.page.get_by_role("dialog")
+    laptop.page.get_by_role("button", name="Menu").click()
+    laptop.page.get_by_role("button", name="Devices").click()
+    expect(dialog.get_by_text(EVIL).first).to_be_visible()
+    laptop.page.keyboard.press("Escape")
+    laptop.open("/")
+    expect(laptop.page.get_by_role("link", name=EVIL)).to_be_visible()
+    assert laptop.page.title() != "pwned"
+    made: int = laptop.page.evaluate(
+        "document.querySelectorAll('img, main script, main b[style], a[href^=javascript]').length"
+    )
+    assert made == 0

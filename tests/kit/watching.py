@@ -16,6 +16,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.typing import Origin, Subprotocol
 
 from crdt_docs.ids import UserId
+from crdt_docs.lib0 import varstring
 from server.http.endpoint import PREFIX
 
 STEP1 = b"\x00\x00\x01\x00"
@@ -54,6 +55,15 @@ class Wire:
         """A socket by a ticket of theirs, which has heard the document."""
         ticket = (await who.post(f"/tasks/{task}/tickets", {})).json["ticket"]
         return await self.by(f"ticket.{ticket}", task, part)
+
+    async def hocuspocus(self, credential: str, name: str) -> tuple[bytes, str]:
+        """What the other wire answers to an Auth: its two bytes, and its words."""
+        async with connect(f"ws://127.0.0.1:{self.port}/hocuspocus", proxy=None) as socket:
+            await socket.send(varstring(name) + b"\x02\x00" + varstring(credential) + varstring("4.0.0"))
+            said = await socket.recv()
+        assert isinstance(said, bytes)
+        body = said.removeprefix(varstring(name))
+        return body[:2], body[3:].decode()
 
     async def by(self, credential: str, task: str, part: str = "") -> ClientConnection:
         """A socket by a credential."""

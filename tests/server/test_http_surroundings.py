@@ -33,7 +33,7 @@ async def app(tmp_path: Path) -> AsyncIterator[AppUnderTest]:
 PAGES = ["//", f"//t/{new_id()}", f"//t/{new_id()}/", "//d", "//settings"]
 
 
-async def test_every_response_carries_the_headers_that_protect_it(app: AppUnderTest) -> None:
+async def test_attack_28_every_response_carries_the_headers_that_protect_it(app: AppUnderTest) -> None:
     owner = await app.sign_in()
     for path in ("/me", "/nothing", "/openapi.json", "//healthz", "//metrics", "//sw.js", "//nothing.js", *PAGES):
         for who in (owner, app.nobody, Browser(app.app, {"host": "evil.example"})):
@@ -44,6 +44,7 @@ async def test_every_response_carries_the_headers_that_protect_it(app: AppUnderT
             assert "frame-ancestors 'none'" in policy and "base-uri 'none'" in policy
             scripts = re.search(r"script-src ([^;]*)", policy)
             assert "default-src 'none'" in policy and (scripts is None or scripts[1] == "'self'")
+            assert "unsafe" not in policy and "*" not in policy and "http:" not in policy
             assert "access-control-allow-origin" not in headers
             if not path.startswith("//"):
                 assert headers["cache-control"] == "no-store"

@@ -104,6 +104,8 @@ async def test_attack_14_a_browser_without_a_key_gets_no_door_of_a_task_for_regi
             assert exported.status == 200 and TITLE.encode() not in exported.body and b"policy_device" in exported.body
         assert TITLE.encode() not in listed.body + begun.body
     assert await closing(await wire.by(f"ticket.{early}", task)) == (4403, "policy_device")
+    said = await wire.hocuspocus(script.headers["authorization"].removeprefix("Bearer "), task)
+    assert said == (b"\x02\x01", "policy_device")
     assert (await owner.get(f"/tasks/{task}")).json["name"] == TITLE
     assert (await owner.get("/tasks")).json["withheld"] == 0
     for socket in (inside, elsewhere):
