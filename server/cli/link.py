@@ -13,7 +13,7 @@ def add(commands: Commands) -> None:
     parser = command(commands, "link", "print another one-time sign-in link")
     with_folder(parser)
     with_json(parser)
-    parser.add_argument("--user", default="owner", metavar="NAME", help="whom it signs in (default owner)")
+    parser.add_argument("--user", metavar="NAME", help="whom it signs in (default: whose server it is)")
     parser.set_defaults(run=run)
 
 

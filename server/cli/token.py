@@ -36,7 +36,7 @@ def add(commands: Commands) -> None:
     revoke.add_argument("id", metavar="ID")
     revoke.set_defaults(run=run_revoke)
     for parser in (create, listing, revoke):
-        parser.add_argument("--user", default="owner", metavar="NAME", help="whose it is (default owner)")
+        parser.add_argument("--user", metavar="NAME", help="whose it is (default: whose server it is)")
         with_folder(parser)
         with_json(parser)
 

@@ -25,8 +25,9 @@ from server.domain.policy import Policy
 from server.domain.resumption import Told
 from server.domain.task import Status, Task
 from server.domain.user import User
-from server.doors.links import OWNER, link_url
+from server.doors.links import link_url
 from server.store.nouns import Nouns
+from server.store.users import OWNER
 
 Arguments = Mapping[str, Any]
 FileKind = Literal["md", "docx"]
@@ -305,12 +306,14 @@ class Operator:
     # How
 
     async def _user(self, arguments: Arguments, default: str | None = None) -> User:
+        """The user of that name; without a name, or by ``default`` where nobody has it, whose server it is."""
         name = arguments.get("user") or default
         if not isinstance(name, str):
             raise Invalid("A user's name is wanted.")
-        found = await self._nouns.users.named(name)
-        if found is None and name == OWNER:  # who owns a new server is there before anybody came in
-            found = await self._nouns.users.ensure(OWNER, self._clock.now())
+        named = arguments.get("user") is not None
+        found = await self._nouns.users.named(name) if named else None
+        if found is None and name == OWNER:  # there before anybody came in, and whatever they are called now
+            found = await self._nouns.users.ensure_owner(self._clock.now())
         if found is None:
             raise NotFound(f"There is no user {name}; `clew user list` names them.")
         return found

@@ -10,7 +10,6 @@ posts it. Opening the address (by a mail scanner, a preview) changes nothing. Mu
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 from crdt_docs.ids import UserId
 from server.domain.access import ProvenBy
@@ -28,9 +27,6 @@ from server.store.device_keys import DeviceKeys
 from server.store.devices import Devices
 from server.store.tokens import Links, Logins
 from server.store.users import Users
-
-OWNER: Final = "owner"
-"""The name of the user who is made on the first run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +123,13 @@ class OneTimeLinks:
         self._over = threshold
         self._clock = clock
 
-    async def issue_by_name(self, name: str = OWNER) -> Secret:
-        """A link for the user of that name, who is made if there is none. For the operator's terminal alone."""
-        user = await self._over.users.ensure(name, self._clock.now())
+    async def issue_by_name(self, name: str | None = None) -> Secret:
+        """A link for the user of that name, who is made if there is none; without one, for whose server it is.
+
+        For the operator's terminal alone.
+        """
+        users, now = self._over.users, self._clock.now()
+        user = await (users.ensure_owner(now) if name is None else users.ensure(name, now))
         return (await self.issue(user.id))[0]
 
     async def issue(self, user: UserId) -> tuple[Secret, float]:

@@ -57,14 +57,14 @@ def routes(accounts: Accounts, users: Users, identities: Identities, audit: Audi
     """The endpoints of the account."""
 
     async def told(user: User) -> AccountAnswer:
-        account, first = await accounts.get(user.id), await users.first()
+        account, owner = await accounts.get(user.id), await users.owner()
         return AccountAnswer(
             id=user.id,
             name=user.name,
             language=account.language,
             plan=account.plan,
             preferences=dict(account.preferences),
-            owner=first is not None and first.id == user.id,
+            owner=owner is not None and owner.id == user.id,
             organisations=await identities.issuers(user.id),
         )
 

@@ -74,8 +74,8 @@ def routes(invitations: Invitations, threshold: Threshold, reception: Reception,
 
     async def require_owner(call: Call) -> None:
         require_login(call.principal)
-        first = await threshold.users.first()
-        if first is None or first.id != call.principal.user:
+        owner = await threshold.users.owner()
+        if owner is None or owner.id != call.principal.user:
             raise Forbidden("Only the owner of this server invites people.")
 
     async def make(call: Call, _: Nothing) -> InvitationMade:

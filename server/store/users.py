@@ -11,6 +11,8 @@ from server.domain.user import User
 from server.store.database import Database, Row
 
 MAX_NAME: Final = 100
+OWNER: Final = "owner"
+"""What the user is called who is made on the first run."""
 _COLUMNS: Final = "id, name, created_at"
 
 
@@ -63,10 +65,32 @@ class Users:
         rows = await self._database.all(f"SELECT {_COLUMNS} FROM users ORDER BY created_at, rowid")
         return [_user(row) for row in rows]
 
-    async def first(self) -> User | None:
-        """Whose server it is: the user who was there first."""
-        row = await self._database.one(f"SELECT {_COLUMNS} FROM users ORDER BY created_at, rowid LIMIT 1")
+    async def owner(self) -> User | None:
+        """Whose server it is: whom ``ensure_owner`` made so, before that who is called so, or was there first."""
+        kept = await self._database.one("SELECT user FROM server_owner")
+        if kept is not None:
+            return await self.get(UserId(kept[0])) if kept[0] else None
+        row = await self._database.one(
+            f"SELECT {_COLUMNS} FROM users ORDER BY name_key = ? DESC, created_at, rowid LIMIT 1", OWNER
+        )
         return _user(row) if row else None
+
+    async def ensure_owner(self, at: float) -> User:
+        """Whose server it is, from now on whatever they are called; made if there is nobody."""
+        found = await self.owner() or await self._new_owner(at)
+        await self._database.write(
+            "INSERT INTO server_owner (one, user) VALUES (1, ?1) ON CONFLICT (one) DO UPDATE SET user = ?1", found.id
+        )
+        return found
+
+    async def _new_owner(self, at: float) -> User:
+        """Never one who is here already: they have only taken the name."""
+        n = 1
+        while True:
+            try:
+                return await self.add(OWNER if n == 1 else f"{OWNER} {n}", at)
+            except Conflict:
+                n += 1
 
     async def rename(self, user: UserId, name: str) -> User:
         """Give the user another name. Raises Conflict if it is taken, Invalid if it is none, NotFound."""

@@ -65,6 +65,21 @@ async def test_an_invitation_ends_after_a_week_and_when_it_is_taken_back(app: Ap
     assert (await owner.get("/invitations")).json == {"invitations": []}
 
 
+async def test_the_servers_owner_stays_it_under_any_name(app: AppUnderTest) -> None:
+    first = await app.nouns.users.add("ana", app.clock.now())
+    owner = await app.nouns.users.add("owner", app.clock.now())
+    assert await app.nouns.users.owner() == owner and await app.nouns.users.ensure_owner(app.clock.now()) == owner
+    await app.nouns.users.rename(owner.id, "Olga")
+    await app.nouns.users.rename(first.id, "owner")
+    key = await app.doors.links.issue_by_name()
+    entered = await Browser(app.app, {"origin": ORIGIN}).post("/signin", {"key": key})
+    assert entered.json["user"] == {"id": owner.id, "name": "Olga"}
+    await app.nouns.users.delete(owner.id)
+    assert await app.nouns.users.owner() is None  # and nobody inherits it by chance
+    anew = await app.nouns.users.ensure_owner(app.clock.now())
+    assert anew == await app.nouns.users.owner() and (anew.id, anew.name) != (first.id, "owner")
+
+
 # Accounts
 
 

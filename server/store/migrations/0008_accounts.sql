@@ -7,6 +7,14 @@ CREATE TABLE accounts (
   preferences TEXT NOT NULL         -- a JSON object of scalars
 ) STRICT, WITHOUT ROWID;
 
+-- Whose server it is, whatever they are called; NULL once they were erased.
+CREATE TABLE server_owner (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  user TEXT REFERENCES users ON DELETE SET NULL
+) STRICT;
+CREATE INDEX server_owner_by_user ON server_owner (user);
+INSERT INTO server_owner (one, user) SELECT 1, id FROM users ORDER BY name_key = 'owner' DESC, created_at, rowid LIMIT 1;
+
 -- When the person behind a login last showed that it is them (a passkey, a number match).
 ALTER TABLE logins ADD COLUMN proven_at REAL;
 
