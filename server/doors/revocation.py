@@ -147,6 +147,8 @@ class Revocation:
                 _REVOKED,
                 "who asked may not write here any more",
             )
+        if role < Role.OWNER and (await self._of.policies.of(task)).resume == "owner":
+            await self._live.revoke(lambda who, name: who.user == user and name.task == task, _REVOKED, "policy_resume")
         await self._note("member.changed", by, user, task=task)
         return changed
 

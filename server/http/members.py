@@ -85,7 +85,8 @@ def routes(
         await authority.require(call.principal, task, Role.OWNER)
         until = _end(role, new.until, now)
         user = await _find(users, new.user)
-        if await tasks.role(user.id, task) is not None:
+        if (present := await tasks.member(task, user.id)) is not None:
+            _require_own_account(present, role)
             return _answer(await revocation.role(call.principal, task, user.id, role, until, own=True), now)
         member = await tasks.add_member(task, user.id, role, now, until)
         authority.forget(task, user.id)
@@ -99,6 +100,7 @@ def routes(
         if member is None:
             raise NotFound
         role = read_role(change.role) if change.role is not None else member.role
+        _require_own_account(member, role)
         kept = None if role is Role.OWNER else member.until
         until = _end(role, change.until, now) if "until" in change.model_fields_set else kept
         return _answer(await revocation.role(call.principal, task, user, role, until), now)
@@ -149,6 +151,12 @@ async def _find(users: Users, given: str) -> User:
     if user is None:
         raise NotFound
     return user
+
+
+def _require_own_account(member: Member, role: Role) -> None:
+    """Raise Invalid where a guest would own a task: nobody could ever sign in as them again."""
+    if member.guest and role is Role.OWNER:
+        raise Invalid("A guest has no account here, and can't own a task.")
 
 
 def _end(role: Role, until: datetime | None, now: float) -> float | None:

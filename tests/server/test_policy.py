@@ -134,6 +134,12 @@ async def test_a_task_for_its_owners_closes_to_its_other_members_and_opens_again
     assert (await owner.ask("PUT", f"/tasks/{task}/policy", {**OPEN, "resume": "owner"})).status == 200
     assert await closing(his) == (4403, "policy_resume") and await is_open(mine)
     assert (await bob.post(f"/tasks/{task}/tickets", {})).json["reason"] == "policy_resume"
+    await owner.patch(f"/tasks/{task}/members/{bob.user}", {"role": "owner"})
+    wire.app.clock.advance(0.1)
+    his = await wire.watch(bob, task)
+    assert await is_open(his)
+    await owner.patch(f"/tasks/{task}/members/{bob.user}", {"role": "editor"})
+    assert await closing(his) == (4403, "policy_resume")
     assert (await owner.ask("PUT", f"/tasks/{task}/policy", OPEN)).status == 200
     wire.app.clock.advance(0.1)  # what was authenticated before a change is held to it
     his = await wire.watch(bob, task)

@@ -71,6 +71,8 @@ async def test_a_guest_comes_in_under_a_name_of_ours_to_that_task_alone(wire: Wi
     assert (await guest.get(f"/tasks/{other}")).status == 404
     members = (await owner.get(f"/tasks/{task}/members")).json["members"]
     mine = next(one for one in members if one["user"] == guest.user)
+    assert (await owner.patch(f"/tasks/{task}/members/{guest.user}", {"role": "owner"})).status == 422
+    assert (await owner.post(f"/tasks/{task}/members", {"user": guest.user, "role": "owner"})).status == 422
     assert mine["guest"] and mine["link"] == link["id"] and mine["until"] == link["expires_at"]
     listed = (await owner.get(f"/tasks/{task}/shares")).json["shares"]
     assert [(one["uses"], one["open"], one["used_at"] is None) for one in listed] == [(2, False, False)]
