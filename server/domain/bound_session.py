@@ -143,7 +143,7 @@ def read_refresh(text: str, key: Mapping[str, str], urls: frozenset[str]) -> Sig
 
 def _challenge(claims: Mapping[str, Any], urls: frozenset[str]) -> str:
     challenge, audience = claims.get("jti"), claims.get("aud")
-    if not isinstance(challenge, str) or not 0 < len(challenge) <= 200:
+    if not isinstance(challenge, str) or not 0 < len(challenge) <= 200 or not challenge.isascii():
         raise Improper("challenge")
     if audience is not None and (not isinstance(audience, str) or audience not in urls):
         raise Improper("audience")

@@ -74,13 +74,13 @@ def read_proof(text: str, target: Target, now: float, token: str | None = None) 
     jwk = public_jwk(header.get("jwk"))
     claims = verify(text, jwk, "ES256").claims
     jti, nonce = claims.get("jti"), claims.get("nonce")
-    if not isinstance(jti, str) or not 8 <= len(jti) <= 200:
+    if not isinstance(jti, str) or not 8 <= len(jti) <= 200 or not jti.isascii():
         raise Improper("jti")
     if not target.is_meant(claims.get("htm"), claims.get("htu")):
         raise Improper("target")
     if not _is_near(claims.get("iat"), now):
         raise Improper("time")
-    if nonce is not None and not isinstance(nonce, str):
+    if nonce is not None and not (isinstance(nonce, str) and nonce.isascii()):
         raise Improper("nonce")
     if token is not None and claims.get("ath") != _hash(token.encode()):
         raise Improper("token")

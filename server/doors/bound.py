@@ -106,14 +106,13 @@ class Bound:
 
         Raises Unauthenticated, alike for all that is wrong.
         """
+        if login is None:
+            raise Unauthenticated
         try:
             signed = read_registration(_header(text), frozenset({base, base + "/", base + REGISTER}))
         except Improper:
             raise Unauthenticated from None
-        at, _, mac = signed.challenge.partition(".")
-        if login is None or not at.isdecimal() or not hmac.compare_digest(mac.encode(), self._sign(at, login).encode()):
-            raise Unauthenticated
-        if not 0 <= self._clock.now() - float(at) + 1.0 <= INVITATION_LIFE:
+        if not self._is_ours(signed.challenge, login):
             raise Unauthenticated
         begun = await self._sessions.begin(login.id, signed.key, self._clock.now())
         if begun is None:
@@ -152,6 +151,13 @@ class Bound:
             await self._sessions.skip(session.id, now)
             await self._note("device.stepped_down", login)
         return standing
+
+    def _is_ours(self, challenge: str, login: Login) -> bool:
+        """Whether that login was invited by it, and not long ago."""
+        at, _, mac = challenge.partition(".")
+        if not at.isdecimal() or not hmac.compare_digest(mac.encode(), self._sign(at, login).encode()):
+            return False
+        return -1.0 <= self._clock.now() - float(at) <= INVITATION_LIFE
 
     def _sign(self, at: str, login: Login) -> str:
         made = hmac.digest(self._secret, f"bind {at} {login.id}".encode(), "sha256")
