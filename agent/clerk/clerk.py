@@ -78,7 +78,9 @@ class _Turn:
         """Take in a message: what it states, what it asks of the ledger."""
         self.cut = self.cut or len(message.text) > READ
         asked_now = [Asked("", proposal.text) for proposal in self.proposals if proposal.kind == "question"]
-        found = find_statements(message.text, [*self.ledger.open_questions(), *asked_now])
+        again = read_patterns("topics")["corrects"].search(message.text[:READ])
+        settled = self.ledger.answered_questions() if again else []
+        found = find_statements(message.text, [*self.ledger.open_questions(), *settled, *asked_now])
         self.spoken = terms(message.text[:READ]) if any(s.kind == "decision" for s in found.statements) else frozenset()
         for statement in found.statements:
             self._file(statement, message)
@@ -133,8 +135,10 @@ class _Turn:
     def _propose(self, statement: Statement, message: Message) -> None:
         quote, kind, source = statement.quote, statement.kind, message.id
         if kind != "decision":
+            old = self.ledger.answer_to(statement.answers) if statement.answers else None
+            olds = (old,) if old else ()
             self.proposals.append(
-                Proposal(kind, quote, source, quote, severity=statement.severity, answers=statement.answers)
+                Proposal(kind, quote, source, quote, statement.severity, supersedes=olds, answers=statement.answers)
             )
             return
         topic, named = topic_of(quote)

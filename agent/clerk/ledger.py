@@ -56,6 +56,18 @@ class Ledger:
         """The questions that nobody has answered or dropped."""
         return [Asked(item["id"], item["text"]) for item in self._standing["question"]]
 
+    def answered_questions(self) -> list[Asked]:
+        """The questions that have one answer, which may be corrected."""
+        return [Asked(item["id"], item["text"]) for item in self.questions if self.answer_to(item["id"])]
+
+    def answer_to(self, question: str) -> str | None:
+        """The id of the one answer that a question has, or None."""
+        item = next((item for item in self.questions if item["id"] == question), {})
+        given = self._before(item.get("answers") or [])
+        gone = {old for answer in given for old in answer.get("supersedes") or []}
+        standing = [str(answer["id"]) for answer in given if answer["id"] not in gone]
+        return standing[0] if item.get("status") == "answered" and len(standing) == 1 else None
+
     def holds(self, kind: Kind, text: str) -> bool:
         """Whether an entry of a kind stands that says the same."""
         return kind in self._known and self._known[kind].find(text) is not None
@@ -114,8 +126,9 @@ class Ledger:
         return [(item, terms(text), sorts(text)) for item, text in zip(standing, words, strict=True)]
 
     def text_of(self, key: str) -> str:
-        """The words of a decision or a question, on one line; nothing if there is none of that id."""
-        found = (item["text"] for item in (*self.decisions, *self.questions) if item["id"] == key)
+        """The words of a decision, a question or an answer, on one line; nothing if there is none of that id."""
+        answers = (answer for item in self.questions for answer in item.get("answers") or [])
+        found = (item["text"] for item in (*self.decisions, *self.questions, *answers) if item["id"] == key)
         return " ".join(str(next(found, "")).split())
 
     def _before(self, items: Iterable[Item]) -> list[Item]:

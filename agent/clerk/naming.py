@@ -28,15 +28,20 @@ def name_from(text: str) -> str | None:
     """A name of at most 40 characters for the task that a message begins, or None if it says nothing to name it by."""
     text = text[:_READ]
     plain = blank(text)
-    at = 0
+    at, limited = 0, None
     for found in [*_SENTENCE.finditer(plain), None]:
         end = found.start() if found else len(plain)
         sentence = text[at:end].strip().lstrip(_MARKS)
         blanked = plain[at:end].count(BLANK) > (end - at) / 2
         at = found.end() if found else end
-        if sentence and not blanked and (name := _name(sentence)):
-            return name
-    return None
+        while sentence and not blanked:
+            name = _name(sentence)
+            if name and not _pattern("limit").match(sentence):
+                return name
+            limited = limited or name
+            _, _, sentence = sentence.replace("，", ",", 1).partition(",")
+            sentence = sentence.strip() if name else ""
+    return limited
 
 
 def _name(sentence: str) -> str | None:

@@ -46,26 +46,38 @@ class Part:
         return table_of(self.clause.text)
 
 
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A clause before it was put beside others: the rule that fits it, and ``state``, what its sentence does to it."""
+
+    clause: Clause
+    rule: Rule | None
+    state: str
+
+
 def table_of(text: str) -> Table:
     """The rules of the language that a text is in."""
     return read_table("chinese" if is_chinese(text) else "english")
 
 
-def read_parts(text: str) -> list[Part]:
-    """The clauses of a message, judged; none if the whole message is not meant in earnest."""
+def read_parts(text: str) -> tuple[list[Part], list[Heard]]:
+    """The clauses of a message, judged by rules, and before; no parts if the whole message is not meant in earnest."""
     parts: list[Part] = []
+    heard: list[Heard] = []
+    earnest = True
     for _, clauses in groupby(split(text), key=lambda clause: clause.sentence):
-        if not _Sentence(text, parts, _joined(list(clauses), text)).read():
-            return []
-    return parts
+        sentence = _Sentence(text, parts, _joined(list(clauses), text), heard)
+        earnest = sentence.read() and earnest
+    return (parts if earnest else []), heard
 
 
 class _Sentence:
     """The reading of one sentence: what its label and its first clauses do to the later ones."""
 
-    def __init__(self, text: str, parts: list[Part], clauses: list[Clause]) -> None:
+    def __init__(self, text: str, parts: list[Part], clauses: list[Clause], heard: list[Heard]) -> None:
         self._text = text
         self._parts = parts
+        self._heard = heard
         self._clauses = clauses
         self._begun = len(parts)
         label = clauses[0].label
@@ -77,33 +89,39 @@ class _Sentence:
 
     def read(self) -> bool:
         """Take its clauses for what they are; False if nothing in the whole message counts."""
+        earnest = True
         for clause in self._clauses:
-            bare = _bare(clause)
-            if bare is None:
-                continue
-            if len(clause.plain) <= LONGEST and table_of(clause.text).cues["retracts"].search(clause.plain):
-                self._take_back(bare)
-                continue
-            if len(clause.plain) <= LONGEST and table_of(clause.text).cues["denies"].search(clause.plain):
-                self._deny()
-                self._parts.append(Part(bare, "nothing", open=False))
-                continue
-            rule = self._rule(bare)
-            if rule and rule.scope == "message":
-                return False
-            if self._is_reason(clause):
-                self._parts.append(Part(bare, "nothing", open=False))
-                continue
-            self._told = (
-                self._reported or self._goes_on_telling(clause) or (rule is not None and rule.means == "reported")
-            )
-            if self._told:
-                self._parts.append(Part(bare, "nothing"))
-            elif self._void:
-                self._parts.append(Part(bare, "nothing", open=False))
-            else:
-                self._place(_part(bare, rule))
-        return True
+            if bare := _bare(clause):
+                rule, state = self._take(clause, bare)
+                self._heard.append(Heard(bare, rule, state))
+                earnest = earnest and state != "jest"
+        return earnest
+
+    def _take(self, clause: Clause, bare: Clause) -> tuple[Rule | None, str]:
+        """Put a clause among the parts: the rule that fits it, and what the sentence does to it."""
+        if len(clause.plain) <= LONGEST and table_of(clause.text).cues["retracts"].search(clause.plain):
+            self._take_back(bare)
+            return None, "retracts"
+        if len(clause.plain) <= LONGEST and table_of(clause.text).cues["denies"].search(clause.plain):
+            self._deny()
+            self._parts.append(Part(bare, "nothing", open=False))
+            return None, "denies"
+        rule = self._rule(bare)
+        if rule and rule.scope == "message":
+            self._parts.append(Part(bare, "nothing", open=False))
+            return rule, "jest"
+        if self._is_reason(clause):
+            self._parts.append(Part(bare, "nothing", open=False))
+            return rule, "reason"
+        self._told = self._reported or self._goes_on_telling(clause) or (rule is not None and rule.means == "reported")
+        if self._told:
+            self._parts.append(Part(bare, "nothing"))
+            return rule, "told"
+        if self._void:
+            self._parts.append(Part(bare, "nothing", open=False))
+            return rule, "void"
+        self._place(_part(bare, rule))
+        return rule, ""
 
     @property
     def _own(self) -> bool:

@@ -81,9 +81,9 @@ _BREAK: Final = re.compile(
 class Clause:
     """A clause of a message: its own words at ``start``, and what stands around them.
 
-    ``plain`` is as long as ``text``, with what is quoted blanked. ``label`` is what stood before a colon, ``after``
-    what parted it from the clause before, ``sentence`` counts sentences, ``asked`` says the sentence ends in a question
-    mark.
+    ``plain`` is as long as ``text``, with what is quoted blanked. ``label`` is what stood before a colon
+    and ``label_at`` where, if it opens this very clause (else ``start``), ``after`` what parted it from the clause
+    before, ``sentence`` counts sentences, ``asked`` says the sentence ends in a question mark.
     """
 
     text: str
@@ -93,6 +93,7 @@ class Clause:
     label: str
     after: str
     asked: bool
+    label_at: int
 
     @property
     def end(self) -> int:
@@ -122,7 +123,7 @@ def split(text: str) -> list[Clause]:
     found: list[Clause] = []
     carried = ""
     for number, (start, end, listed) in enumerate(_sentences(plain)):
-        label, body = _label(plain, start, end)
+        label, label_at, body = _label(plain, start, end)
         if not label and listed:
             label = carried
         if not plain[body:end].strip(" \t:："):
@@ -130,7 +131,7 @@ def split(text: str) -> list[Clause]:
             continue
         carried = label if listed and label == carried else ""
         asked = plain[end : end + 1] in {"?", "？"}
-        found.extend(_clauses(text, plain, body, end, (number, label, asked)))
+        found.extend(_clauses(text, plain, body, end, (number, label, asked, label_at)))
     return found
 
 
@@ -228,26 +229,30 @@ def _unmarked(plain: str, start: int, end: int) -> tuple[int, int, bool]:
     return (after, end, bool(plain[start:after].strip()))
 
 
-def _label(plain: str, start: int, end: int) -> tuple[str, int]:
+def _label(plain: str, start: int, end: int) -> tuple[str, int, int]:
+    """What stands before a colon, where, and where the rest begins."""
     found = _COLON.search(plain, start, min(end, start + 90))
     if found is None:
-        return "", start
-    label = plain[start : found.start()]
-    return _BEFORE_LABEL.sub("", label, count=1).strip() or label.strip(), found.end()
+        return "", start, start
+    whole = plain[start : found.start()]
+    label = _BEFORE_LABEL.sub("", whole, count=1).strip() or whole.strip()
+    return label, start + whole.rindex(label), found.end()
 
 
-def _clauses(text: str, plain: str, start: int, end: int, about: tuple[int, str, bool]) -> Iterator[Clause]:
-    number, label, asked = about
+def _clauses(text: str, plain: str, start: int, end: int, about: tuple[int, str, bool, int]) -> Iterator[Clause]:
+    number, label, asked, label_at = about
     after = ""
+
+    def clause(place: tuple[int, int], last: int) -> Clause:
+        at, first = place[0], label_at if not after else place[0]
+        return Clause(text[at:last], plain[at:last], at, number, label, after, asked, min(first, at))
+
     for found in _BREAK.finditer(plain, start, end):
-        if clause := _trim(text, plain, start, found.start()):
-            yield Clause(
-                text[clause[0] : clause[1]], plain[clause[0] : clause[1]], clause[0], number, label, after, asked
-            )
+        if place := _trim(text, plain, start, found.start()):
+            yield clause(place, place[1])
         start, after = found.end(), found[0].strip().lower() or " "
-    if clause := _trim(text, plain, start, end):
-        last = clause[1] + 1 if asked and clause[1] == end else clause[1]
-        yield Clause(text[clause[0] : last], plain[clause[0] : last], clause[0], number, label, after, asked)
+    if place := _trim(text, plain, start, end):
+        yield clause(place, place[1] + 1 if asked and place[1] == end else place[1])
 
 
 def _trim(text: str, plain: str, start: int, end: int) -> tuple[int, int] | None:

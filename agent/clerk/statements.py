@@ -12,13 +12,18 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from agent.clerk.answers import Asked, Questions
+from agent.clerk.judge import judge
 from agent.clerk.parts import LONGEST, Part, near, read_parts, table_of
 from agent.clerk.queries import find_queries
+from agent.clerk.rules import first
 from agent.clerk.sentences import Clause
+from agent.clerk.terms import terms
 from agent.mind import Kind
 from crdt_docs.entries import Severity
 
 _COMMAS = {",", "，", " "}
+_COLON = 3
+"""Characters between a label and what it labels, at most."""
 _FOLLOWS = re.compile(r"\bso\b|所以|因此|于是|那就?", re.I)
 """Parts what follows from an answer from the answer."""
 
@@ -49,11 +54,13 @@ class Found:
 
 def find_statements(text: str, asked: Sequence[Asked] = ()) -> Found:
     """Everything that a message states, in its order; ``asked`` are the questions that are open."""
-    parts = read_parts(text)
+    parts, heard = read_parts(text)
+    parts = judge(text, parts, heard, [terms(question.text) for question in asked])
     answers = _answers(text, parts, Questions(asked)) if asked else []
     told = [(answer.start, answer.end) for answer in answers]
-    found = [statement for part in parts if (statement := _statement(part)) and not _is_told(part, told)]
-    unsure = [part.clause.text for part in parts if part.means == "unsure" and not _is_told(part, told)]
+    found = [statement for part in parts if (statement := _statement(part, text)) and not _is_told(part, told)]
+    doubts = [part for part in parts if part.means == "unsure" and not _is_told(part, told)]
+    unsure = [part.clause.text for part in doubts if not find_queries(part.clause.text)]
     ordered = sorted([*found, *answers], key=lambda said: (said.start, said.kind != "decision"))
     return Found(tuple(ordered), tuple(unsure))
 
@@ -65,7 +72,7 @@ def _is_told(part: Part, told: list[tuple[int, int]]) -> bool:
     return any(part.clause.start <= start < part.clause.end or start <= part.clause.start < end for start, end in told)
 
 
-def _statement(part: Part) -> Statement | None:
+def _statement(part: Part, text: str) -> Statement | None:
     clause = part.clause
     kind = _kind(part)
     if kind is None or (kind == "question" and find_queries(clause.text)):
@@ -73,7 +80,23 @@ def _statement(part: Part) -> Statement | None:
     if found := part.table.cues["opening"].match(clause.plain):
         at = found.end()
         clause = replace(clause, text=clause.text[at:], plain=clause.plain[at:], start=clause.start + at)
+    clause = _with_label(part, clause, text)
     return Statement(kind, clause.text, clause.start, _severity(clause) if kind == "constraint" else "normal")
+
+
+def _with_label(part: Part, clause: Clause, text: str) -> Clause:
+    """A clause with what stands before its colon, where that says what it is about: "budget: 12k"."""
+    label, at = clause.label, clause.label_at
+    opens = label and text.startswith(label, at) and clause.start - at <= len(label) + _COLON
+    if (
+        not opens
+        or part.means == "next_step"
+        or 2 * len(label) < len(clause.text)
+        or first(table_of(label).labels, label)
+    ):
+        return clause
+    plain = label + text[at + len(label) : clause.start] + clause.plain
+    return replace(clause, text=text[at : clause.end], plain=plain, start=at)
 
 
 def _kind(part: Part) -> Literal["constraint", "decision", "question", "next_step"] | None:

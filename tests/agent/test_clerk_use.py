@@ -180,3 +180,33 @@ def test_a_label_states_and_does_not_ask_the_ledger(text: str, kind: str) -> Non
 def test_a_clause_too_long_to_judge_is_handed_back(text: str) -> None:
     thoughts = consider(brief(text))
     assert not filed(thoughts) and [quote in text for quote in unfiled(thoughts)] == [True]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "quote"),
+    [
+        ("Launch date: 1 December.", "decision", "Launch date: 1 December"),
+        ("Budget: 12k", "constraint", "Budget: 12k"),
+        ("预算：一万二", "constraint", "预算：一万二"),
+        ("Scrap the 1 December date", "decision", "Scrap the 1 December date"),
+        ("Actually Hamburg instead.", "decision", "Hamburg instead"),
+    ],
+)
+def test_terse_statements_are_filed_with_what_they_are_about(text: str, kind: str, quote: str) -> None:
+    assert [(p.kind, p.quote) for p in filed(consider(brief(text)))] == [(kind, quote)]
+
+
+def test_a_corrected_answer_takes_the_place_of_the_one_before() -> None:
+    given = [{"id": "a1", "text": "The deposit is 400", "at": 1, "supersedes": [], "source": None}]
+    asked = [question("q1", "How much is the deposit?", status="answered", answers=given)]
+    thoughts = consider(brief("Correction, the deposit is 500", holding=contents(questions=asked)))
+    (proposal,) = filed(thoughts)
+    assert (proposal.kind, proposal.answers, proposal.supersedes) == ("answer", "q1", ("a1",))
+    assert "replaces “The deposit is 400”" in said(thoughts)
+
+
+def test_without_a_word_of_correction_an_answered_question_stays_answered() -> None:
+    given = [{"id": "a1", "text": "The deposit is 400", "at": 1, "supersedes": [], "source": None}]
+    asked = [question("q1", "How much is the deposit?", status="answered", answers=given)]
+    thoughts = consider(brief("the deposit is back on our account", holding=contents(questions=asked)))
+    assert not any(p.kind == "answer" for p in filed(thoughts))
