@@ -17,6 +17,9 @@ from server.http.endpoint import PREFIX, Answer, Call, Endpoint, Nothing, Row
 Document = dict[str, Any]
 Refs = Mapping[Any, Document]
 _REF: Final = "#/components/schemas/{model}"
+_COOKIE: Final = (
+    "A browser's login. Where its device has a key, each request also needs a proof by that key in `DPoP` (RFC 9449)."
+)
 
 
 class ProblemFault(Answer):
@@ -77,7 +80,7 @@ def describe(rows: Sequence[Row], version: str) -> Document:
             "schemas": schema.get("$defs", {}),
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer", "description": "A token made by `clew token create`."},
-                "cookie": {"type": "apiKey", "in": "cookie", "name": "clew-8484", "description": "A browser's login."},
+                "cookie": {"type": "apiKey", "in": "cookie", "name": "clew-8484", "description": _COOKIE},
             },
         },
         "security": [{"bearer": []}, {"cookie": []}],
