@@ -68,6 +68,7 @@ from server.store.folder import hold
 from server.store.keys import Keys
 from server.store.log import SqliteLog
 from server.store.nouns import Nouns, open_nouns
+from server.store.unsigning import Signatures
 from server.sync.endpoint import SyncEndpoint
 from server.sync.entry import Entry
 from server.sync.hocuspocus import HocuspocusEndpoint
@@ -188,7 +189,8 @@ async def open_services(config: Config, clock: Clock | None = None) -> AsyncIter
         built_in, offers = BuiltIn(), Offers(clock)
         provider = await stack.enter_async_context(reach(_organisation(config), clock))
         doors = _doors(config, nouns, provider, Everywhere(rooms, offers), Notices(rooms), built_in, clock)
-        stores = Stores(nouns.database, nouns.audit, nouns.keys, log, write, config.data)
+        signatures = Signatures(log, config.data / LOG, nouns.keys)
+        stores = Stores(nouns.database, nouns.audit, nouns.keys, log, signatures, write)
         here = Present(rooms, authors, doors.authority, Everywhere(rooms, offers), forgetting(reader, resumptions))
         erasure = Erasure(stores, here, clock)
         await erasure.replay()

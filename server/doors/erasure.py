@@ -8,11 +8,8 @@ it: what is told of an erasure is counts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
-from sqlite3 import Connection
-from typing import Final, Protocol, TypeVar
+from typing import Final, Protocol
 
 from crdt_docs.ids import DocName, TaskId, UserId, new_id
 from server.domain.audit import Deed
@@ -30,13 +27,10 @@ from server.store.audit import Audit
 from server.store.database import Database
 from server.store.erasure import Erasures
 from server.store.keys import Keys
-from server.store.log_file import LOG, open_for_reading
-from server.store.unsigning import drop_asides, tasks_of, unsign
-from server.store.vault import Vault
+from server.store.unsigning import Signatures
 
 GONE: Final = "this account was erased"
 AGAIN: Final = "the server forgot somebody"
-T = TypeVar("T")
 
 
 class Log(Protocol):
@@ -44,10 +38,6 @@ class Log(Protocol):
 
     def names(self) -> list[tuple[DocName, DocKey, int]]:
         """Every document."""
-        ...
-
-    def amend(self, change: Callable[[Connection], T]) -> T:
-        """Change, in one transaction, what is known of who wrote; what it was leaves no bytes."""
         ...
 
     def delete(self, name: DocName, *more: DocName) -> None:
@@ -63,8 +53,8 @@ class Stores:
     audit: Audit
     keys: Keys
     log: Log
+    signatures: Signatures
     write: lanes.Lane
-    folder: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +124,7 @@ class Erasure:
         what = await self._erasures.gather(user)
         if "users" not in what.rows and not await self._of.database.one("SELECT 1 FROM users WHERE id = ?", user):
             raise NotFound
-        wrote = await lanes.run(self._of.write, lambda: self._wrote(what))
+        wrote = await lanes.run(self._of.write, lambda: self._of.signatures.tasks(user, what.agents))
         known = {*what.private, *what.shared}
         return Belongings(
             what.user,
@@ -145,10 +135,6 @@ class Erasure:
             what.heirs,
             what.rows,
         )
-
-    def _wrote(self, what: Belongings) -> list[TaskId]:
-        with closing(open_for_reading(self._of.folder / LOG)) as log:
-            return tasks_of(log, what.user, what.agents)
 
     async def _note(self, what: Belongings, wish: Wish, now: float) -> None:
         keys = self._of.keys
@@ -179,12 +165,8 @@ class Erasure:
             await scrub(self._in.rooms, self._in.authors, name, what.user, stub, texts=wish.texts)
             self._in.forget(name)
 
-        def change(log: Connection) -> int:
-            if wish.texts:
-                drop_asides(log, list(stubs))
-            return unsign(log, what.user, what.agents, stubs, Vault(self._of.keys))
-
-        documents = await lanes.run(self._of.write, lambda: self._of.log.amend(change))
+        cut, who, agents = self._of.signatures.cut, what.user, what.agents
+        documents = await lanes.run(self._of.write, lambda: cut(who, agents, stubs, asides=wish.texts))
         for task in stubs:  # rooms still know whose a client id was
             await self._in.rooms.close(task, CLOSE["unavailable"], AGAIN)
         return documents

@@ -8,16 +8,53 @@ caller's transaction.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Final, Protocol, TypeVar
 
 from crdt_docs.ids import TaskId, new_id
+from server.store.keys import Keys
+from server.store.log_file import open_for_reading
 from server.store.log_writing import delete_document
 from server.store.rows import Row, checksum, pack, place, unpack
 from server.store.vault import Vault
 
+T = TypeVar("T")
 _ROWS: Final = "SELECT id, doc, seq, n, crc, kid, CAST(data AS BLOB) FROM updates WHERE doc = ? ORDER BY id"
 _ACTORS: Final = "SELECT id, principal, user, agent, device, session, token, via FROM actors WHERE user = ?"
+
+
+class Amends(Protocol):
+    """The log, as far as it lets itself be amended."""
+
+    def amend(self, change: Callable[[sqlite3.Connection], T]) -> T:
+        """Change, in one transaction, what is known of who wrote, or what was set aside; no bytes are left."""
+        ...
+
+
+class Signatures:
+    """Whose what is in a log. Every method may block."""
+
+    def __init__(self, log: Amends, path: Path, keys: Keys) -> None:
+        self._log = log
+        self._path = path
+        self._vault = Vault(keys)
+
+    def tasks(self, user: str, agents: Collection[str]) -> list[TaskId]:
+        """The tasks in which the log names the person, or an agent of theirs; changes nothing."""
+        with closing(open_for_reading(self._path)) as connection:
+            return tasks_of(connection, user, agents)
+
+    def cut(self, user: str, agents: Collection[str], stubs: Mapping[TaskId, str], *, asides: bool) -> int:
+        """Put each task's stub in the person's place, ``asides`` dropped; in how many documents. Raises LogFailed."""
+
+        def change(connection: sqlite3.Connection) -> int:
+            if asides:
+                drop_asides(connection, list(stubs))
+            return unsign(connection, user, agents, stubs, self._vault)
+
+        return self._log.amend(change)
 
 
 def tasks_of(connection: sqlite3.Connection, user: str, agents: Collection[str]) -> list[TaskId]:

@@ -68,6 +68,7 @@ from server.rooms.registry import Rooms
 from server.rooms.verdict import Shape
 from server.store.log import SqliteLog
 from server.store.nouns import Nouns, open_nouns
+from server.store.unsigning import Signatures
 from server.sync.endpoint import SyncEndpoint
 from server.sync.entry import Entry
 from server.sync.hocuspocus import HocuspocusEndpoint
@@ -384,7 +385,8 @@ async def composed(
     rooms.tell(desk.hear)
     resumptions, authors = Resumptions(sources, clock), sources.authors
     assert isinstance(authors.log, SqliteLog)
-    stores = Stores(nouns.database, nouns.audit, nouns.keys, authors.log, authors.read, nouns.keys.path.parent)
+    signatures = Signatures(authors.log, nouns.keys.path.parent / "log.db", nouns.keys)
+    stores = Stores(nouns.database, nouns.audit, nouns.keys, authors.log, signatures, authors.read)
     live = Everywhere(rooms, offers)
     here = Present(rooms, authors, authority, live, forgetting(sources.reader, resumptions))
     erasure = Erasure(stores, here, clock)
