@@ -72,9 +72,15 @@ class Authentication:
         since = self._clock.monotonic()
         login = await self.login(headers)
         if login is None:
-            raise Unauthenticated
+            raise await self._refusal(headers)
         user = await self._user(login.user)
         return _proven(_of_login(login, user, since), await self._check.of(login, headers, target))
+
+    async def _refusal(self, headers: Headers) -> Unauthenticated:
+        """Nobody; or a device that was revoked: only who has its cookie is told, so that its page keeps nothing."""
+        secret = self._cookies.read(headers)
+        revoked = _plausible(secret) and await self._keyring.logins.was_revoked(secret, self._clock.now())
+        return Unauthenticated(reason="revoked" if revoked else None)
 
     def nonce(self) -> str:
         """What the next proof has to repeat."""

@@ -73,6 +73,11 @@ class Devices:
             )
             if row is None:
                 return None
+            await tx.all(
+                "INSERT OR IGNORE INTO revoked_logins (hash, user, expires_at)"
+                " SELECT hash, user, expires_at FROM logins WHERE device = ?",
+                device,
+            )
             await tx.all("DELETE FROM logins WHERE device = ?", device)
             await tx.all("DELETE FROM device_keys WHERE device = ?", device)
             await tx.all("DELETE FROM tickets WHERE device = ?", device)

@@ -152,6 +152,7 @@ class Logins:
         login = replace(login, proven_by=proven)
         async with self._database.transaction() as tx:
             await tx.all("DELETE FROM logins WHERE expires_at <= ?", at)
+            await tx.all("DELETE FROM revoked_logins WHERE expires_at <= ?", at)
             rows = await tx.all(
                 "INSERT INTO logins (id, hash, user, device, created_at, expires_at, proven_at, task, role, proven_by)"
                 " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10"
@@ -180,6 +181,13 @@ class Logins:
             now,
         )
         return replace(_login(row), key=row[9], bound=bool(row[10])) if row else None
+
+    async def was_revoked(self, secret: str, now: float) -> bool:
+        """Whether that cookie was good until its device was revoked."""
+        row = await self._database.one(
+            "SELECT 1 FROM revoked_logins WHERE hash = ? AND expires_at > ?", hash_secret(secret), now
+        )
+        return row is not None
 
     async def of_user(self, user: UserId) -> list[Login]:
         """The user's logins, the latest first."""

@@ -166,4 +166,6 @@ def test_a_device_that_is_signed_out_hears_nothing_more_in_any_tab_and_gets_its_
     phone.page.wait_for_function(f"{kept}.then(names => names.length === 0)")
     for page in (phone.page, tab, listing):
         assert "for others only" not in page.content()
+    phone.page.goto(address)  # and so is a page told that was not open when it happened
+    expect(phone.page.get_by_role("heading", name="This device was signed out")).to_be_visible()
     assert listing.evaluate("Object.keys(localStorage).filter(name => name.startsWith('clew.kept')).length") == 0

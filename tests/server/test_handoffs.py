@@ -406,6 +406,9 @@ async def test_who_is_signed_out_meanwhile_has_let_nobody_in(app: AppUnderTest, 
     await approve(laptop, made, (await phone.redeem(made)).json["number"])
     assert (await tablet.delete(f"/devices/{laptop.device}")).status == 204
     assert (await phone.collect(made)).status == 404
+    told = await laptop.get("/me")
+    assert (told.status, told.json["reason"]) == (401, "revoked")  # so that its page lets go of what it keeps
+    assert "reason" not in (await app.nobody.get("/me")).json
 
 
 async def test_attack_21_previews_scanners_and_prefetches_burn_nothing(

@@ -47,3 +47,13 @@ CREATE TABLE handoff_pauses (
   user TEXT PRIMARY KEY REFERENCES users ON DELETE CASCADE,
   until REAL NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- Cookies of devices that were revoked, for as long as they would have lived: whoever still has one is told why it is
+-- good no more, and lets go of what it keeps.
+CREATE TABLE revoked_logins (
+  hash BLOB PRIMARY KEY,
+  user TEXT NOT NULL REFERENCES users ON DELETE CASCADE,
+  expires_at REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX revoked_logins_by_user ON revoked_logins (user);
+CREATE INDEX revoked_logins_by_expiry ON revoked_logins (expires_at);

@@ -5,9 +5,6 @@
 
 import type { Task } from "./api";
 
-/** How a socket is closed of a device that was signed out from another. */
-export const REVOKED = "this device was revoked";
-
 export interface Joined {
   kind: "device-joined";
   id: string;

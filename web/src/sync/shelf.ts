@@ -63,6 +63,13 @@ export class Shelf {
       .map((kept) => kept.task);
   }
 
+  /** The names of the copies of which not all was sent, of all tasks but one. */
+  unsent(except?: string): string[] {
+    return Object.values(this.#all())
+      .filter((kept) => kept.unsent && kept.task.id !== except)
+      .map((kept) => this.nameOf(kept.task.id, kept.generation, kept.copy));
+  }
+
   find(task: string): Readonly<Kept> | null {
     return this.#all()[task] ?? null;
   }

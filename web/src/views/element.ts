@@ -27,7 +27,7 @@ export class PageElement extends LitElement {
 /** What the page says to its own frame. */
 export interface PageEvents {
   "signed-out": CustomEvent<string>;
-  revoked: CustomEvent<string>;
+  revoked: CustomEvent<string | null>;
   go: CustomEvent<string>;
 }
 
@@ -39,8 +39,8 @@ export function signedOut(from: HTMLElement, why: string): void {
   from.dispatchEvent(new CustomEvent("signed-out", { detail: why, bubbles: true }));
 }
 
-/** Say that this device was signed out from another; `words` were not sent. */
-export function revoked(from: HTMLElement, words: string): void {
+/** Say that this device was signed out from another; `words` were not sent, as far as a task was open to tell. */
+export function revoked(from: HTMLElement, words: string | null): void {
   from.dispatchEvent(new CustomEvent("revoked", { detail: words, bubbles: true }));
 }
 
@@ -60,6 +60,11 @@ export function whyOf(error: unknown): string {
   if (rule) return rule;
   if (error.code === "forbidden") return say("problem.forbidden");
   return error.why;
+}
+
+/** Whether this device was signed out from another, and so shall keep nothing. */
+export function isRevoked(error: unknown): boolean {
+  return isSignedOut(error) && error.reason === "revoked";
 }
 
 export function isSignedOut(error: unknown): error is Problem {

@@ -7,8 +7,9 @@ import { Api, Problem, type Me } from "../sync/api";
 import { onSignedOut, tellSignedOut } from "../sync/notices";
 import { Session } from "../sync/session";
 import { Shelf } from "../sync/shelf";
+import { unsentIn } from "../sync/unsent_words";
 import { adoptLanguage, currentLanguage, onLanguage, say, showLanguage, type Plain } from "../words/language";
-import { PageElement, whyOf } from "./element";
+import { isRevoked, PageElement, whyOf } from "./element";
 import "./handoff_notices";
 import { SHOW_ACCOUNT, SHOW_DEVICES, SIGN_OUT } from "./menu";
 import { takeBack } from "./sign_in";
@@ -81,7 +82,7 @@ export class Page extends PageElement {
     addEventListener("hashchange", this.#keyed);
     this.addEventListener("go", (event) => this.#go((event as CustomEvent<string>).detail));
     this.addEventListener("signed-out", (event) => this.#out((event as CustomEvent<string>).detail));
-    this.addEventListener("revoked", (event) => void this.#revoked((event as CustomEvent<string>).detail));
+    this.addEventListener("revoked", (event) => void this.#revoked((event as CustomEvent<string | null>).detail));
     this.#unhear = onSignedOut(() => void this.#lookAgain());
     this.addEventListener(SIGN_OUT, () => void this.#signOut());
     this.addEventListener("joined", (event) => this.#joined((event as CustomEvent<string>).detail));
@@ -237,7 +238,8 @@ export class Page extends PageElement {
   }
 
   #refuse(error: unknown, why: string): void {
-    if (error instanceof Problem && error.code === "unauthenticated") this.#out(why);
+    if (isRevoked(error)) void this.#revoked(null);
+    else if (error instanceof Problem && error.code === "unauthenticated") this.#out(why);
     else this.#fail(error);
   }
 
@@ -247,11 +249,16 @@ export class Page extends PageElement {
     this.state = { kind: "out", why, anew: this.#anew };
   }
 
-  /** Signed out from another device: nothing of the person's stays here, and no other tab goes on. */
-  async #revoked(words: string): Promise<void> {
-    const shelf = this.state.kind === "in" ? this.state.shelf : null;
+  /** Signed out from another device: nothing of the person's stays here, and no other tab goes on. `words`: of the open task. */
+  async #revoked(words: string | null): Promise<void> {
+    if (this.state.kind === "revoked") return;
+    const last = Shelf.lastPerson();
+    const shelf = this.state.kind === "in" ? this.state.shelf : last && new Shelf(last);
+    const open = words === null ? undefined : TASK.exec(this.path)?.[1];
+    this.state = { kind: "revoked", words: words ?? "" };
     await import("./handoff_revoked");
-    this.state = { kind: "revoked", words };
+    const more = shelf ? await unsentIn(shelf, open) : "";
+    this.state = { kind: "revoked", words: [words, more].filter(Boolean).join("\n\n") };
     history.replaceState(null, "", "/");
     this.path = "/";
     sessionStorage.clear();
@@ -265,7 +272,7 @@ export class Page extends PageElement {
     try {
       await this.#api.me();
     } catch (error) {
-      if (error instanceof Problem && error.code === "unauthenticated") await this.#revoked("");
+      if (isRevoked(error)) await this.#revoked(null);
     }
   }
 

@@ -7,7 +7,6 @@ import { readMeta, root, type Readable } from "../doc/schema";
 import { putBack } from "../doc/unsent";
 import { Problem, type Api, type Me, type Task, type Where } from "../sync/api";
 import type { Shown } from "../sync/light";
-import { REVOKED } from "../sync/notices";
 import { mayWrite, OpenTask } from "../sync/open_task";
 import type { Session } from "../sync/session";
 import type { Shelf } from "../sync/shelf";
@@ -21,7 +20,7 @@ import "./conversation_view";
 import type { ConversationView } from "./conversation_view";
 import "./documents_view";
 import type { DocumentsView } from "./documents_view";
-import { follow, go, isSignedOut, PageElement, revoked, signedOut, whyOf } from "./element";
+import { follow, go, isRevoked, isSignedOut, PageElement, revoked, signedOut, whyOf } from "./element";
 import { handOverSign } from "./handoff_parts";
 import "./ledger_view";
 import type { LedgerView } from "./ledger_view";
@@ -409,8 +408,9 @@ export class TaskPage extends PageElement {
   }
 
   async #ended({ code, reason }: End): Promise<void> {
-    if (code === 4403 && reason === REVOKED && (await this.#isSignedOut())) return this.#abandon();
-    if (code === 4401 || (code === 4403 && (await this.#isSignedOut()))) return void (this.lost = true);
+    const out = code === 4401 || code === 4403 ? await this.#howSignedOut() : null;
+    if (out === "revoked") return this.#abandon();
+    if (code === 4401 || out) return void (this.lost = true);
     const rule = reasonOf(reason);
     this.light = { kind: "refused", why: rule || ENDED[code] ? say("ended.closed") : reason || say("ended.closed") };
     this.failure = rule ?? say(ENDED[code] ?? "ended.refused");
@@ -419,9 +419,9 @@ export class TaskPage extends PageElement {
 
   /** This device was signed out from another: nothing of the task stays here but the words that nobody else has. */
   #abandon(): void {
-    const lost = this.#open?.abandon() ?? [];
+    const lost = this.#open?.abandon();
     this.#open = null;
-    revoked(this, lost.map(({ text }) => text).join("\n\n"));
+    revoked(this, lost ? lost.map(({ text }) => text).join("\n\n") : null);
   }
 
   readonly #handOver = async (): Promise<void> => {
@@ -429,12 +429,12 @@ export class TaskPage extends PageElement {
     this.isHandingOver = customElements.get("clew-handoff-dialog") !== undefined;
   };
 
-  async #isSignedOut(): Promise<boolean> {
+  async #howSignedOut(): Promise<"out" | "revoked" | null> {
     try {
       await this.api.me();
-      return false;
+      return null;
     } catch (error) {
-      return isSignedOut(error);
+      return isRevoked(error) ? "revoked" : isSignedOut(error) ? "out" : null;
     }
   }
 
@@ -484,6 +484,7 @@ export class TaskPage extends PageElement {
   };
 
   #fail(error: unknown): void {
+    if (isRevoked(error)) return this.#abandon();
     if (isSignedOut(error)) return signedOut(this, error.why);
     this.failure = error instanceof Problem && error.code === "not_found" ? say("task.missing") : whyOf(error);
     this.isUnconfirmed = error instanceof Problem && error.reason === UNCONFIRMED;
