@@ -7,6 +7,7 @@ import re
 import pytest
 from kit.axe import complaints
 from kit.devices import Devices, Home
+from kit.running_server import RunningServer
 from playwright.sync_api import Locator, Page, expect
 
 pytestmark = pytest.mark.browser
@@ -112,6 +113,41 @@ def test_a_policy_says_what_follows_and_asks_before_it_shuts_its_own_maker_out(h
     seen.get_by_label("他们的角色").scroll_into_view_if_needed()
     phone.picture("sharing-phone-zh-links")
     phone.page.keyboard.press("Escape")
+
+
+AUTHENTICATOR = {
+    "protocol": "ctap2", "ctap2Version": "ctap2_1", "transport": "internal", "hasResidentKey": True,
+    "hasUserVerification": True, "isUserVerified": True, "automaticPresenceSimulation": True,
+}  # fmt: skip
+
+
+def test_a_task_that_asks_for_a_passkey_opens_once_its_owner_confirms(
+    devices: Devices, shared_server: RunningServer
+) -> None:
+    shared_server.clew("user", "add", "kim")
+    kim = devices.new()
+    session = kim.context.new_cdp_session(kim.page)
+    session.send("WebAuthn.enable")
+    session.send("WebAuthn.addVirtualAuthenticator", {"options": AUTHENTICATOR})
+    kim.page.goto(shared_server.new_link("kim"))
+    kim.page.get_by_role("button", name="Add a passkey").click()
+    expect(kim.page.get_by_text("The passkey is added")).to_be_visible()
+    kim.start_task("For whoever confirms").wait_until("saved")
+    there = kim.page.url
+    dialog = members_of(kim.page)
+    dialog.get_by_role("heading", name="Who may open it, and how").click()
+    dialog.get_by_label("What they confirm first").select_option("passkey")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog.get_by_text("Changed.")).to_be_visible()
+
+    kim.page.goto(shared_server.new_link("kim"))  # the same browser, by a link: nobody has shown who they are
+    expect(kim.page.get_by_text("1 more task opens only on another device, or once you confirm")).to_be_visible()
+    assert "For whoever confirms" not in kim.page.locator("main").inner_text()
+    kim.page.goto(there)
+    expect(kim.page.get_by_role("alert")).to_contain_text("asks you to confirm first that it is you")
+    kim.picture("sharing-laptop-confirm")
+    kim.page.get_by_role("button", name="Confirm with a passkey").click()
+    kim.show("Document").write("It is me.").wait_until("saved")
 
 
 EVIL = "<img src=x onerror=document.title='pwned'><script>document.title='pwned'</script><b style=color:red>bold</b>"
