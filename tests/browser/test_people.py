@@ -53,6 +53,24 @@ def test_a_device_is_added_by_a_link_that_is_gone_with_the_dialog(devices: Devic
     devices.new("small phone").sign_in(link)
 
 
+def test_agents_are_turned_off_and_on_from_the_menu_on_every_device(home: Home) -> None:
+    laptop, phone = home.laptop, home.phone
+    menu = laptop.page.get_by_role("group", name="Menu")
+    laptop.page.get_by_role("button", name="Menu").click()
+    menu.get_by_role("button", name="Stop agents in this task").click()
+    expect(menu).to_contain_text("Agents are stopped in this task.")
+    assert complaints(laptop.page) == []
+    laptop.picture("agents-stopped-laptop")
+    phone.page.get_by_role("button", name="Menu").click()
+    allow = phone.page.get_by_role("group", name="Menu").get_by_role("button", name="Allow agents again")
+    expect(allow).to_be_visible()
+    phone.picture("agents-stopped-phone")
+    allow.click()
+    expect(phone.page.get_by_role("button", name="Stop agents in this task")).to_be_visible()
+    for device in (laptop, phone):
+        device.page.keyboard.press("Escape")
+
+
 def _reads_as(code: Locator, link: str) -> None:
     segno = pytest.importorskip("segno")
     drawn: list[str] = code.evaluate(READ_CODE)
