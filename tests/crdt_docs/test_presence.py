@@ -181,6 +181,7 @@ def test_foreign_ids_are_dropped_and_neither_counted_nor_checked() -> None:
 
 
 def test_an_id_that_another_principal_holds_cannot_be_taken() -> None:
+    """Attack 35."""
     room, a, b = pair()
     assert room.table.hear("eve", (State(2, 99, "{}"),), ANN, ANN.id, NOW) == Heard((), ())
     assert room.table.client_of("eve") is None
@@ -254,6 +255,7 @@ def test_renewals_reach_the_others() -> None:
 
 
 def test_user_is_written_over_by_the_connection_and_its_other_fields_stay() -> None:
+    """Attack 35."""
     room, a, b = pair()
     room.show("a", {"user": {"id": "u-root", "name": "Root", "kind": "agent", "device": "x", "color": "#f00"}})
     assert b.states[1]["user"] == {"id": "u-ann", "name": "Ann", "kind": "user", "device": "phone", "color": "#f00"}
@@ -280,6 +282,7 @@ def test_user_is_written_over_by_the_connection_and_its_other_fields_stay() -> N
     ],
 )
 def test_a_state_that_is_none_is_refused_and_changes_nothing(text: str, error: type[Malformed]) -> None:
+    """Attack 35."""
     room, a, b = pair()
     before = room.table.known()
     with pytest.raises(error):

@@ -139,10 +139,12 @@ BOMBS = {
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_few_bytes_that_claim_millions_cost_a_few_steps(name: str) -> None:
+    """Attack 32."""
     assert read(BOMBS[name]) is Malformed
 
 
 def test_a_state_vector_of_five_bytes_that_claims_millions_costs_a_few_steps() -> None:
+    """Attack 34."""
     for decode in (decode_state_vector, DeleteSet.decode):
         with pytest.raises(Malformed), bounded_steps(5):
             decode(varuint(2**29))
@@ -170,6 +172,7 @@ def test_clocks_that_a_few_bytes_claim_are_held_to_32_bits_and_cost_nothing() ->
     ids=["lists", "objects", "both"],
 )
 def test_values_nested_a_hundred_thousand_deep_are_too_large(deep: bytes) -> None:
+    """Attack 30."""
     assert read(wrap(b"\x08\x01\x01a\x01" + deep)) is TooLarge
 
 
@@ -348,6 +351,7 @@ def check_mutations(seed: int, rounds: int) -> int:
 
 
 def test_mutants_of_honest_updates_are_refused_or_read_and_never_break_anything() -> None:
+    """Attack 32."""
     assert check_mutations(1, 4_000) > 400
 
 

@@ -70,6 +70,7 @@ def test_i1_a_struct_that_is_partly_known_is_split() -> None:
 
 
 def test_a_gap_in_an_update_asks_for_a_resync_and_changes_nothing() -> None:
+    """Attack 31."""
     _, second = text_updates(["a", "b"])
     gate = Gate(SHAPE)
     verdict = admit(gate, second)
@@ -128,6 +129,7 @@ def test_structs_that_depend_on_each_other_in_a_cycle_are_refused() -> None:
 
 
 def test_i4_an_update_under_anothers_client_id_is_refused_4409() -> None:
+    """Attack 29."""
     first, second = text_updates(["a", "b"])
     gate = Gate(SHAPE)
     admit(gate, first)
@@ -138,6 +140,7 @@ def test_i4_an_update_under_anothers_client_id_is_refused_4409() -> None:
 
 
 def test_i4_a_gc_struct_of_two_thirds_of_the_clock_under_a_victims_id_is_refused() -> None:
+    """Attack 29."""
     first, second = text_updates(["a", "b"])
     gate = Gate(SHAPE)
     admit(gate, first)
@@ -297,6 +300,7 @@ def test_typing_into_what_somebody_deleted_is_honest() -> None:
 
 
 def test_types_nested_over_the_bound_are_refused_4413() -> None:
+    """Attack 30."""
     body = b"\x07\x01" + varstring("free") + b"\x00"
     for at in range(70):
         body += b"\x07\x00" + varuint(4) + varuint(at) + b"\x00"

@@ -88,6 +88,7 @@ async def test_fragments_count_as_one_message(protocol: SocketProtocol) -> None:
 
 
 async def test_a_message_that_does_not_go_on_ends_the_socket_and_one_that_does_stays(protocol: SocketProtocol) -> None:
+    """Attack 38."""
     ended = listen(protocol)
     whole = message(10 * STRIDE)
     protocol.data_received(whole[:100])

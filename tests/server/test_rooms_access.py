@@ -78,6 +78,7 @@ async def test_a_page_is_told_of_its_role_at_once_and_asked_for_its_words_when_i
 
 
 async def test_anothers_client_id_is_refused_4409_and_its_owner_goes_on(tmp_path: Path) -> None:
+    """Attack 29."""
     async with rooms_over(tmp_path / "log.db") as rooms:
         name = new_name()
         one, two = await enter(rooms, name, 1), await enter(rooms, name, 2, WEI)

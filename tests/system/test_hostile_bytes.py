@@ -75,6 +75,7 @@ async def assert_all_can_apply(served: Served, task: str, heard: list[bytes], yj
 
 @pytest.mark.parametrize("name", CASES)
 async def test_what_crashes_native_engines_reaches_nobody(served: Served, yjs: YjsOracle, name: str) -> None:
+    """Attack 30."""
     case = CASES[name]
     async with quiet_life(served):
         task = served.new_task(name)
@@ -216,6 +217,7 @@ async def test_a_text_frame_ends_the_connection(served: Served) -> None:
 
 
 async def test_memory_does_not_follow_what_a_frame_claims(served: Served) -> None:
+    """Attack 32."""
     task = served.new_task("Bombs")
     before = peak(served.server.pid)
     for _ in range(5):

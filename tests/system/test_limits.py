@@ -70,6 +70,7 @@ async def says_hello(served: Served, task: str) -> None:
     ],
 )
 async def test_a_flood_of_questions_ends_4429_and_nobody_else_notices(served: Served, kind: str, frame: bytes) -> None:
+    """Attack 34."""
     task = served.new_task()
     async with served.join(task) as flooder:
         for _ in range(ANSWERED[kind][0] + 200):  # type: ignore[index]
@@ -81,6 +82,7 @@ async def test_a_flood_of_questions_ends_4429_and_nobody_else_notices(served: Se
 
 
 async def test_a_user_has_so_many_documents_open_and_another_user_as_many_of_their_own(served: Served) -> None:
+    """Attack 39."""
     task = served.new_task()
     token = str(served.server.new_token("owner", "--role", "owner")["token"])
     tokens = [served.token] * (OPEN // 2) + [token] * (OPEN // 2)
@@ -100,6 +102,7 @@ async def test_a_user_has_so_many_documents_open_and_another_user_as_many_of_the
 
 
 def test_strangers_of_one_address_are_bounded_and_told_503(served: Served) -> None:
+    """Attack 38."""
     with ExitStack() as stack:
         silent = [stack.enter_context(dial(served)) for _ in range(STRANGERS)]
         time.sleep(0.2)
@@ -182,7 +185,7 @@ async def test_many_who_never_read_a_large_document_cost_next_to_nothing_and_oth
 
 
 async def test_a_hundred_megabytes_begun_by_nobody_in_particular_are_not_kept(served: Served) -> None:
-    """The other wire shows who it is in a message: until then no message may be long."""
+    """Attack 37. The other wire shows who it is in a message: until then no message may be long."""
     before = resident(served.server.pid)
     head = b"\x82\xff" + struct.pack(">Q", 20_000_000) + bytes(4)
     with ExitStack() as stack:

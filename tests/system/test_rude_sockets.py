@@ -67,6 +67,7 @@ def test_who_was_told_to_go_and_talks_on_is_cut_off(served: Served) -> None:
 
 
 def test_a_frame_over_the_bound_ends_4413_so_that_no_client_sends_it_again(served: Served) -> None:
+    """Attack 37."""
     with upgrade(served, served.new_task(), f"clew.v1, token.{served.token}") as connection:
         connection.sendall(b"\x82\xff" + struct.pack(">Q", 40_000_000) + bytes(4) + bytes(1_000))
         connection.settimeout(10)

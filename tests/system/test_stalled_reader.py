@@ -40,6 +40,7 @@ async def drain(stalled: RawSocket, until: str) -> str:
 
 @pytest.mark.timeout(180)
 async def test_a_stalled_reader_is_parked_at_no_cost_and_heals_when_it_drains(tmp_path: Path) -> None:
+    """Attack 39."""
     with serve(tmp_path) as served:
         task = served.new_task()
         doc, read = Doc[Any](), Doc[Any]()
