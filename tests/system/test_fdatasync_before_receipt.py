@@ -6,8 +6,9 @@ import asyncio
 import re
 import secrets
 import shutil
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,9 @@ import pytest
 from kit import running_server
 from kit.served import Served
 from pycrdt import Doc, Text
+
+from server.store.rows import place
+from server.store.vault import Vault
 
 ROUNDS = 12
 CALLS = "fsync,fdatasync,write,writev,pwrite64,pwritev,sendto,sendmsg"
@@ -35,9 +39,26 @@ class Order:
     sent: int = 0
 
 
-def read_order(trace: list[str], mark: bytes) -> Order:
-    """Follow one mark through the trace. A sync counts when it has returned, a send from when it begins."""
-    needle = "".join(f"\\x{byte:02x}" for byte in mark)
+def stored_marks(data: Path, marks: list[bytes]) -> dict[bytes, bytes]:
+    """How the row begins in which each mark is stored: what is written of it is sealed."""
+    found: dict[bytes, bytes] = {}
+    with closing(Vault.beside(data, readonly=True)) as vault, closing(sqlite3.connect(data / "log.db")) as log:
+        for doc, seq, n, kid, row in log.execute("SELECT doc, seq, n, kid, CAST(data AS BLOB) FROM updates"):
+            text = vault.open(kid, place(doc, seq, n), row)
+            found.update({mark: row[:20] for mark in marks if mark in text and mark not in found})
+    return found
+
+
+def _hexed(needle: bytes) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in needle)
+
+
+def read_order(trace: list[str], mark: bytes, stored: bytes) -> Order:
+    """Follow one mark through the trace: it is written as it is ``stored``, and sent as it is.
+
+    A sync counts when it has returned, a send from when it begins.
+    """
+    needle, sealed = _hexed(mark), _hexed(stored)
     order = Order()
     log = ""
     syncing: dict[str, bool] = {}  # thread -> whether the sync that it is in covers the mark
@@ -55,11 +76,10 @@ def read_order(trace: list[str], mark: bytes) -> Order:
                 syncing[thread] = covers
             elif covers and not order.synced:
                 order.synced = number
-        elif needle in rest:
-            if SEND.match(rest):
-                order.sent = order.sent or number
-            elif (write := WRITE.match(rest)) and not order.written:
-                order.written, log = number, write["path"]
+        elif needle in rest and SEND.match(rest):
+            order.sent = order.sent or number
+        elif sealed in rest and (write := WRITE.match(rest)) and not order.written:
+            order.written, log = number, write["path"]
     return order
 
 
@@ -107,8 +127,9 @@ async def test_no_receipt_leaves_before_the_sync_that_covers_it(
     with traced(tmp_path, monkeypatch, "full") as (served, trace):
         marks = await type_marks(served)
     lines = trace.read_text(errors="replace").splitlines()
+    stored = stored_marks(tmp_path / "data", marks)
     for mark in marks:
-        order = read_order(lines, mark)
+        order = read_order(lines, mark, stored[mark])
         assert 0 < order.written < order.synced < order.sent, (mark, order)
 
 
@@ -120,6 +141,7 @@ async def test_the_trace_would_show_a_receipt_that_came_too_early(
     with traced(tmp_path, monkeypatch, "process") as (served, trace):
         marks = await type_marks(served)
     lines = trace.read_text(errors="replace").splitlines()
-    orders = [read_order(lines, mark) for mark in marks]
+    stored = stored_marks(tmp_path / "data", marks)
+    orders = [read_order(lines, mark, stored[mark]) for mark in marks]
     assert all(0 < order.written < order.sent for order in orders), orders
     assert sum(0 < order.synced < order.sent for order in orders) < ROUNDS // 2
