@@ -257,14 +257,14 @@ export class HandoffDialog extends PageDialog {
   /** Count down; make the next code when one is too old, as long as somebody looks; see whether anybody has come. */
   #tick(): void {
     const { offered, standing } = this;
-    if (!offered || standing?.state === "ended" || standing?.state === "collected") return;
+    if (!offered || standing?.state === "ended" || standing?.device) return;
     const isOld = Date.parse(offered.expires_at) <= Date.now();
-    if (isOld && standing?.state !== "claimed" && standing?.state !== "approved") {
+    if (isOld && (!standing || standing.state === "offered")) {
       if (!document.hidden && !this.isBusy) this.#offer(this.tier);
       return;
     }
     this.requestUpdate();
-    if (Date.now() - this.#lookedAt > (standing?.state === "approved" ? LOOK / 4 : LOOK)) void this.#look();
+    if (Date.now() - this.#lookedAt > (standing?.state === "approved" || standing?.state === "collected" ? LOOK / 4 : LOOK)) void this.#look();
   }
 
   async #look(): Promise<void> {
