@@ -34,6 +34,7 @@ _ALWAYS: Final = (
     "DELETE FROM tickets",
     "DELETE FROM links",
     "DELETE FROM invitations",
+    "UPDATE shares SET revoked_at = ?1 WHERE revoked_at IS NULL",
     "DELETE FROM challenges",
     "DELETE FROM oidc_flows",
     "DELETE FROM device_grants",

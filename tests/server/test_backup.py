@@ -17,7 +17,7 @@ from kit.data_folder import fill
 from kit.rooms import Peer, until
 from pycrdt import Map
 
-from crdt_docs.ids import DocName, TaskId
+from crdt_docs.ids import DocName, TaskId, UserId
 from crdt_docs.updates.compose import Composer
 from crdt_docs.updates.vectors import decode_state_vector
 from server.app import Services, open_services
@@ -29,6 +29,7 @@ from server.domain.blob import hash_blob
 from server.domain.clock import SystemClock
 from server.domain.errors import ClewError, Conflict, Invalid, Unavailable
 from server.domain.look import Look
+from server.domain.share import Share, ShareId
 from server.store import backup as backups
 from server.store.blobs import FolderBlobs
 from server.store.log import SqliteLog
@@ -332,7 +333,12 @@ async def _let_in(nouns: Nouns, task: TaskId, at: float) -> dict[str, str]:
         "link": await nouns.links.issue(user.id, at),
         "ticket": (await nouns.tickets.issue(user.id, task, at, device=device.id))[1],
         "session": session.id,
+        "share": await nouns.shares.issue(_share(task, user.id, at)),
     }
+
+
+def _share(task: TaskId, by: UserId, at: float) -> Share:
+    return Share(ShareId(task), task, Role.EDITOR, by, at, at + 1e6, 1, sign_in=False, keyed=False)
 
 
 @pytest.mark.parametrize("keep", [False, True])
@@ -352,6 +358,7 @@ async def test_nothing_of_the_backup_lets_anybody_in_unless_the_operator_vouches
         assert {what for what, one in found.items() if one is not None} == (set(found) if keep else set())
         assert await nouns.tickets.redeem(let_in["ticket"], task, NOW + 2) is None
         assert query(tmp_path / "new" / "clew.db", "SELECT count(*) FROM links") == [(0,)]
+        assert await nouns.shares.find(ShareId(task), let_in["share"], NOW + 2) is None
         assert all(session.ended_at is not None for session in await nouns.sessions.every())
         assert [event.event for event in await nouns.audit.latest(1)] == ["folder.restored"]
         assert await nouns.audit.broken_at() is None
