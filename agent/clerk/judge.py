@@ -18,13 +18,15 @@ from agent.clerk.weights import TAGS, Tag, chances, in_steps, read_weights
 
 MOST: Final = 300
 """Clauses of a message that are judged by weights; people type fewer. For what comes after them the rules speak."""
-_LEANS: Final = (0.0, 0.0, 0.0, 0.0, 0.2, 0.6)
+_LEANS: Final = (0.0, 0.0, 0.0, 0.0, 0.4, 0.6)
 """What is added to the logarithm of each tag's chance."""
 _UNSURE: Final = 0.75
 """Where nothing is less likely than this, what isn't filed is handed back."""
 _SURE: Final = 0.99
 """Where it is more likely than this, the rules need not be sure."""
-_GUARDED: Final = {"jest", "retracts", "denies", "told"}
+_GUARDED: Final = {"jest", "retracts", "denies"}
+_BEYOND_DOUBT: Final = 0.8
+"""How likely it must be that what the rules take for a report or an opinion is the writer's own statement."""
 _SUPPOSED: Final = "a condition or a supposition"
 """The rule of that name is beyond doubt in English; in Chinese it also fits what only names a topic (…的话)."""
 _TERSE: Final = 30
@@ -41,7 +43,8 @@ def judge(text: str, parts: Sequence[Part], heard: Sequence[Heard], asked: Seque
     before: Heard | None = None
     for one, verdict, old in zip(read, verdicts, owners(parts, read), strict=True):
         joins = before is not None and found[-1].means in TAGS[2:] and before.clause.sentence == one.clause.sentence
-        tag: Tag = "nothing" if _is_guarded(one) else _named(one) or _tag(verdict, joins=joins)
+        barred = _is_guarded(one) or _is_reserved(one, verdict)
+        tag: Tag = "nothing" if barred else _named(one) or _tag(verdict, joins=joins)
         if tag == "more":
             last = found[-1].clause
             between = text[last.end : one.clause.start]
@@ -65,19 +68,27 @@ def _verdicts(
 
 
 def _tag(verdict: Sequence[float], *, joins: bool) -> Tag:
-    """The likeliest tag. Only what follows a statement in its sentence can be more of it."""
-    leaning = [math.log(max(chance, 1e-9)) + lean for chance, lean in zip(verdict, _LEANS, strict=True)]
+    """The likeliest tag. Where there is nothing to be more of, what looks like more is the likeliest kind."""
+    shares = list(verdict)
     if not joins:
-        leaning[TAGS.index("more")] = -math.inf
+        best = shares.index(max(shares[2:]), 2)
+        shares[best] += shares[1]
+        shares[1] = 0.0
+    leaning = [math.log(max(share, 1e-9)) + lean for share, lean in zip(shares, _LEANS, strict=True)]
     return TAGS[leaning.index(max(leaning))]
 
 
 def _is_guarded(heard: Heard) -> bool:
-    """What is quoted, reported, supposed, said with reserve, in jest or not at all is no statement."""
+    """What is quoted, supposed, denied, taken back or said in jest is no statement."""
     plain, rule = heard.clause.plain, heard.rule
     supposed = rule is not None and rule.why == _SUPPOSED and not is_chinese(plain)
-    reserved = supposed or (rule is not None and rule.means == "hedged")
-    return heard.state in _GUARDED or reserved or len(plain) > LONGEST or 2 * plain.count(BLANK) > len(plain)
+    return heard.state in _GUARDED or supposed or len(plain) > LONGEST or 2 * plain.count(BLANK) > len(plain)
+
+
+def _is_reserved(heard: Heard, verdict: Sequence[float]) -> bool:
+    """Whether a clause is reported or said with reserve, and not beyond doubt stated all the same."""
+    reserved = heard.state == "told" or (heard.rule is not None and heard.rule.means == "hedged")
+    return reserved and max(verdict[2:]) < _BEYOND_DOUBT
 
 
 def _named(heard: Heard) -> Tag | None:
