@@ -18,7 +18,7 @@ from agent.clerk.weights import TAGS, Tag, chances, in_steps, read_weights
 
 MOST: Final = 300
 """Clauses of a message that are judged by weights; people type fewer. For what comes after them the rules speak."""
-_LEANS: Final = (0.0, 0.0, 0.0, 0.0, 0.4, 0.6)
+_LEANS: Final = (0.0, 0.0, 0.0, 0.0, 0.2, 0.6)
 """What is added to the logarithm of each tag's chance."""
 _UNSURE: Final = 0.75
 """Where nothing is less likely than this, what isn't filed is handed back."""
@@ -68,14 +68,12 @@ def _verdicts(
 
 
 def _tag(verdict: Sequence[float], *, joins: bool) -> Tag:
-    """The likeliest tag. Where there is nothing to be more of, what looks like more is the likeliest kind."""
-    shares = list(verdict)
-    if not joins:
-        best = shares.index(max(shares[2:]), 2)
-        shares[best] += shares[1]
-        shares[1] = 0.0
-    leaning = [math.log(max(share, 1e-9)) + lean for share, lean in zip(shares, _LEANS, strict=True)]
-    return TAGS[leaning.index(max(leaning))]
+    """The likeliest tag. What looks like more of a statement, where there is none before it, is one of its own."""
+    leaning = [math.log(max(chance, 1e-9)) + lean for chance, lean in zip(verdict, _LEANS, strict=True)]
+    best = leaning.index(max(leaning))
+    if TAGS[best] != "more" or joins:
+        return TAGS[best]
+    return TAGS[leaning.index(max(leaning[2:]), 2)]
 
 
 def _is_guarded(heard: Heard) -> bool:

@@ -21,13 +21,13 @@ FOLDER = Path(__file__).parent / "statements"
 KINDS = ("constraint", "decision", "question", "answer", "next_step")
 OVERLAP = 0.5
 HELD = {
-    "constraint": (0.89, 0.84),
-    "decision": (0.80, 0.88),
-    "question": (0.87, 0.87),
+    "constraint": (0.84, 0.80),
+    "decision": (0.77, 0.85),
+    "question": (0.87, 0.85),
     "answer": (1.00, 1.00),
-    "next_step": (0.80, 0.95),
+    "next_step": (0.85, 0.90),
 }
-"""Recall and precision on the frozen third that are reached; 0.90 is wished for each."""
+"""Recall and precision on the frozen third, a message or two below what was measured; 0.90 is wished for each."""
 Row = dict[str, Any]
 Label = dict[str, Any]
 
