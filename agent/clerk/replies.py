@@ -84,7 +84,7 @@ _WORDS: Final[dict[Language, dict[str, str]]] = {
         "answers": "回答",
         "decisions": "已决定：",
         "questions": "待定：",
-        "constraints": "必须遵守：",
+        "constraints": "必须满足：",
         "next_steps": "下一步：",
         "no_decisions": "台账里没有{}决定。",
         "no_questions": "台账里没有{}待定问题。",

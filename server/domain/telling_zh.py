@@ -18,7 +18,7 @@ _STATES: Final = {
 }  # fmt: skip
 _KINDS: Final = {
     "constraint": "约束", "decision": "决定", "question": "问题", "output": "成果", "document": "文档",
-    "message": "消息", "dialogue": "对话", "call": "工具调用", "next_step": "下一步", "goal": "目标",
+    "message": "消息", "dialogue": "对话流程", "call": "工具调用", "next_step": "下一步", "goal": "目标",
 }  # fmt: skip
 _DEEDS: Final = {
     "added": "新增了", "edited": "修改了", "answered": "回答了", "retired": "撤销了", "superseded": "取代了",
@@ -75,7 +75,7 @@ class Chinese:
     @staticmethod
     def constraints(told: Sequence[Item], more: int) -> str:
         """What must hold."""
-        return stop(f"必须遵守：{_among([_constraint(item) for item in told], more, '条约束')}", "。")
+        return stop(f"必须满足：{_among([_constraint(item) for item in told], more, '条约束')}", "。")
 
     @staticmethod
     def decisions(told: Sequence[Item], more: int) -> str:
@@ -118,7 +118,7 @@ class Chinese:
     @staticmethod
     def dialogues(told: Sequence[Item]) -> str:
         """Dialogues that wait for more."""
-        return stop(f"未结束的对话：{listed(map(_dialogue, told))}", "。")
+        return stop(f"未结束的对话流程：{listed(map(_dialogue, told))}", "。")
 
     @staticmethod
     def next_steps(told: Sequence[Item]) -> str:
@@ -155,7 +155,7 @@ class Chinese:
     @staticmethod
     def unanswered(told: Sequence[Item], more: int) -> str:
         """What was said and no agent answered."""
-        return stop(f"未得到答复：{_among([quote(item['text']) for item in told], more, '条更早的消息')}", "。")
+        return stop(f"未得到回答：{_among([quote(item['text']) for item in told], more, '条更早的消息')}", "。")
 
 
 def _constraint(item: Item) -> str:
@@ -200,7 +200,7 @@ def _who(actor: tuple[Any, ...]) -> str:
     by, device, agent, you = actor
     person = "您" if you else quote(by) if by else "有人"
     if agent:
-        return f"代理{quote(agent)}（代表{person}）"
+        return f"智能体{quote(agent)}（代表{person}）"
     return f"{person}在{quote(device)}上" if device else person
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
+from crdt_docs.ids import UserId
 from server.domain.account import Account, Scalar, merged
 from server.domain.clock import Clock
 from server.domain.errors import Unauthenticated
@@ -53,8 +55,15 @@ class AccountChange(Input):
         return self
 
 
-def routes(accounts: Accounts, users: Users, identities: Identities, audit: Audit, clock: Clock) -> list[Row]:
-    """The endpoints of the account."""
+def routes(
+    accounts: Accounts,
+    users: Users,
+    identities: Identities,
+    audit: Audit,
+    rename: Callable[[UserId, str], None],
+    clock: Clock,
+) -> list[Row]:
+    """The endpoints of the account. ``rename`` shows a new name on live connections."""
 
     async def told(user: User) -> AccountAnswer:
         account, owner = await accounts.get(user.id), await users.owner()
@@ -83,6 +92,7 @@ def routes(accounts: Accounts, users: Users, identities: Identities, audit: Audi
         user = await own(call)
         if change.name is not None and change.name != user.name:
             user = await users.rename(user.id, change.name)
+            rename(user.id, user.name)
             await audit.append("user.renamed", clock.now(), by=deed(call.principal), subjects=[user.id])
         if change.language is not None or change.preferences is not None:
             await accounts.put(_changed(await accounts.get(user.id), change))

@@ -116,7 +116,7 @@ def table(nouns: Nouns, doors: Doors, parts: Parts, clock: Clock, version: str) 
         *proxy.routes(ways.trust.user_header, nouns.identities, ways.threshold, reception, clock),
         *invitations.routes(nouns.invitations, ways.threshold, reception, clock),
         *device_grant.routes(ways.grants, clock),
-        *account.routes(nouns.accounts, nouns.users, nouns.identities, nouns.audit, clock),
+        *account.routes(nouns.accounts, nouns.users, nouns.identities, nouns.audit, documents.rename, clock),
         *me.routes(
             Portability(nouns.database),
             nouns.passkeys,

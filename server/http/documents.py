@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from crdt_docs.ids import DocName
+from crdt_docs.ids import DocName, UserId
 from crdt_docs.updates.compose import Composer
 from server.domain.access import Principal
 
@@ -58,6 +58,10 @@ class Documents(Protocol):
         fresh: bool = False,
     ) -> int:
         """Write on the principal's behalf; the seq, once it is durable. ``build`` may be called twice."""
+        ...
+
+    def rename(self, user: UserId, name: str) -> None:
+        """From here on a person is shown in them by that name."""
         ...
 
     async def quarantine(self, name: DocName, reason: str | None) -> None:

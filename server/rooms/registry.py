@@ -204,6 +204,13 @@ class Rooms:
                         connection.change_role(min(role, connection.principal.cap))
         await self.writer.drain()
 
+    def rename(self, user: UserId, name: str) -> None:
+        """From here on a person is shown by that name; a page of theirs is told, and says anew that it is here."""
+        for room in self.live():
+            for connection in tuple(room.connections):
+                if connection.principal.user == user and connection.principal.kind == "user":
+                    connection.rename(name)
+
     def notify(self, matches: Callable[[Principal], bool], frame: bytes) -> None:
         """Say something to whom it matches, beside any document. It is said once to each of their connections."""
         for room in self.live():

@@ -44,7 +44,7 @@ def let_in(laptop: Device, wei: Device, role: str, task: str) -> str:
     return f"/tasks/{id}/members/{member['user']}"
 
 
-def test_two_people_see_each_other_by_name(laptop: Device, wei: Device, task: str) -> None:
+def test_26_two_people_see_each_other_by_name_also_by_a_new_one(laptop: Device, wei: Device, task: str) -> None:
     let_in(laptop, wei, "editor", task)
     laptop.write("owner writes. ")
     wei.write("wei writes.")
@@ -53,6 +53,10 @@ def test_two_people_see_each_other_by_name(laptop: Device, wei: Device, task: st
     expect(laptop.people.filter(has_text="wei")).to_be_visible()
     expect(wei.people.filter(has_text="owner")).to_be_visible()
     expect(laptop.page.locator(".caret")).to_have_attribute("data-name", "wei")
+    for name in ("Wei Chen", "wei"):
+        assert wei.ask("PATCH", "/me/account", {"name": name}).ok
+        expect(laptop.people.filter(has_text=name)).to_be_visible(timeout=2_000)
+        expect(laptop.page.locator(".caret")).to_have_attribute("data-name", name)
 
 
 def test_a_viewer_reads_along_and_cannot_type(laptop: Device, wei: Device, task: str) -> None:

@@ -235,6 +235,8 @@ def test_32_an_offset_after_hanzi_and_emoji_is_right_on_both(sheet: tuple[Device
     laptop, phone = sheet
     laptop.write("合同😀👨‍👩‍👧 條款")
     say_so(phone, lines_are=["合同😀👨‍👩‍👧 條款"])
+    for device in sheet:
+        expect(device.editor).to_have_attribute("lang", "zh")
     put_caret(phone, "合同", "Control+Home", "ArrowRight", "ArrowRight")
     phone.page.keyboard.type("甲")
     say_so(*sheet, lines_are=["合同甲😀👨‍👩‍👧 條款"])

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import random
 import re
 from typing import Any
@@ -22,8 +24,9 @@ SEEN = """() => [document.querySelector("[data-light]").dataset.light, document.
 FORGET = """async () => {
   for (const {name} of await indexedDB.databases()) indexedDB.deleteDatabase(name);
 }"""
+SPOILT = bytes([255, 255, 255, 1, 2, 3])
 SPOIL = """async () => {
-  const [{name}] = await indexedDB.databases();
+  const {name} = (await indexedDB.databases()).find((one) => one.name.startsWith("clew:"));
   const opened = indexedDB.open(name);
   await new Promise((done) => (opened.onsuccess = done));
   const store = opened.result.transaction("updates", "readwrite").objectStore("updates");
@@ -193,9 +196,40 @@ def test_10_a_record_that_cannot_be_read_keeps_no_task_from_opening(home: Home) 
     expect(laptop.editor).to_contain_text("Kept.")
     laptop.wait_until("saved").write(" Still writing.").wait_until("saved")
     expect(home.phone.editor).to_contain_text("Kept. Still writing.")
+    notice = laptop.page.get_by_role("group", name="A part of this device’s copy cannot be read")
+    laptop.picture("must-broken-copy")
+    with laptop.page.expect_download() as download:
+        notice.get_by_role("button", name="Download what is kept here").click()
+    kept = json.loads(download.value.path().read_text())["records"]
+    assert SPOILT in [base64.b64decode(one) for one in kept] and len(kept) > 1
+    notice.get_by_role("button", name="Let it go").click()
+    expect(notice).to_have_count(0)
+    laptop.page.reload()
+    expect(laptop.editor).to_contain_text("Kept. Still writing.")
+    expect(notice).to_have_count(0)
 
 
-def test_row_5_and_30_two_tabs_are_one_person_on_one_device(home: Home, shared_server: RunningServer) -> None:
+FULL = """() => {
+  IDBObjectStore.prototype.add = function () {
+    throw new DOMException("The quota has been exceeded.", "QuotaExceededError");
+  };
+}"""
+
+
+def test_33_a_full_disk_is_told_and_online_editing_goes_on(home: Home) -> None:
+    laptop = home.laptop
+    laptop.page.evaluate(FULL)
+    laptop.write(" On a full disk.").wait_until("saved")
+    expect(laptop.page.locator(".also", has_text="keeps no copy")).to_be_visible()
+    laptop.page.keyboard.type(" And on.")
+    expect(home.phone.editor).to_contain_text("On a full disk. And on.")
+    laptop.wait_until("saved").page.reload()
+    expect(laptop.editor).to_contain_text("On a full disk. And on.")
+
+
+def test_row_5_and_30_two_tabs_are_one_person_on_one_device_and_hear_each_other_without_a_server(
+    home: Home, shared_server: RunningServer
+) -> None:
     laptop = home.laptop
     tab = Device(laptop.context, laptop.context.new_page(), shared_server, laptop.picture("must-tabs").parent)
     tab.open(f"/t/{task_of(laptop)}").show("Document").wait_until("saved")
@@ -204,10 +238,23 @@ def test_row_5_and_30_two_tabs_are_one_person_on_one_device(home: Home, shared_s
         expect(device.people).to_contain_text("2 devices")  # laptop and phone
     tab.write(" From the tab.")
     expect(laptop.editor).to_contain_text("From the tab.")
+    laptop.wait_until("saved")
+    laptop.context.set_offline(True)
+    for one, words in ((laptop, " One offline."), (tab, " And the other.")):
+        one.wait_until("offline").write(words)
+    for one in (laptop, tab):
+        expect(one.editor).to_contain_text("From the tab. One offline. And the other.")
+        expect(one.light).to_contain_text("Offline: kept on this device")
+        expect(one.people).to_have_count(1)
+    laptop.context.set_offline(False)
+    for one in (laptop, tab, home.phone):
+        one.wait_until("saved")
+        expect(one.editor).to_contain_text("From the tab. One offline. And the other.")
+    assert logged(laptop).count("One offline.") == 1
     tab.page.close()
 
 
-def test_12_and_13_who_is_not_signed_in_any_more_knocks_no_more_than_three_times(
+def test_12_13_and_14_who_is_not_signed_in_any_more_knocks_no_more_than_three_times(
     devices: Devices, link: str, task: str
 ) -> None:
     laptop = devices.new()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 from kit.devices import Device, Devices
 from kit.running_server import RunningServer
@@ -111,3 +114,26 @@ def test_signing_out_leaves_nothing_in_the_browser_and_asks_for_a_link(laptop: D
     assert kept == {"databases": [], "local": [], "session": []}
     page.reload()
     expect(page.get_by_text("This browser is not signed in")).to_be_visible()
+
+
+def test_11_a_version_that_the_server_restored_is_not_mixed_with_what_the_phone_wrote_meanwhile(
+    laptop: Device, phone: Device, server: RunningServer, tmp_path: Path
+) -> None:
+    laptop.write("Version three.").wait_until("saved")
+    expect(phone.editor).to_contain_text("Version three.")
+    server.clew("backup", "--to", str(tmp_path / "kept"))
+    phone.context.set_offline(True)
+    phone.wait_until("offline").write(" From the phone.")
+    laptop.write(" Version four.").wait_until("saved")
+    server.stop()
+    shutil.rmtree(server.data)
+    server.clew("restore", "--from", str(tmp_path / "kept"), "--keep-logins")
+    server.start()
+    phone.context.set_offline(False)
+    offer = phone.page.get_by_role("group", name="Words of yours that never got through")
+    expect(offer).to_contain_text("Version three. From the phone.", timeout=20_000)
+    expect(offer).to_contain_text("restored or repaired")
+    for device in (laptop, phone):
+        device.wait_until("saved", within=20)
+        expect(device.editor).to_have_text("Version three.")
+    phone.picture("truth-restored-phone-dark")

@@ -37,7 +37,7 @@ _HEADS: Final[Mapping[Language, Mapping[str, str]]] = {
         "output": "Results",
     },
     "zh": {
-        "constraint": "必须遵守",
+        "constraint": "必须满足",
         "decision": "已决定",
         "question": "尚待解决",
         "next_step": "下一步",

@@ -312,7 +312,7 @@ def test_what_no_agent_answered_is_quoted_unless_the_ledger_quotes_it() -> None:
         f"Not answered: “We use Postgres. And pay early.”, “{cut}”, “👍” and “ok”."
     )
     zh = word("x", facts, "zh")
-    assert zh.checked and "未得到答复：“We use Postgres. And pay early.”、" in zh.text
+    assert zh.checked and "未得到回答：“We use Postgres. And pay early.”、" in zh.text
     many = replace(facts, not_filed=[{**found[0], "id": f"m{n}", "text": f"word {n}"} for n in range(FEWEST + 3)])
     assert word("x", many, "en").text.endswith(f"“word {FEWEST + 2}” and 3 earlier messages.")
 

@@ -129,8 +129,8 @@ test("an older generation of which all was sent is let go without a word", async
   const again = await open();
   await vi.waitFor(() => expect(constraints(again.sync.doc)).toEqual(["restored"]), { timeout: 4_000 });
   await light(again, "saved");
+  await vi.waitFor(() => expect(new Shelf(me).find(task)!.asides).toEqual([]));
   expect(again.offers).toEqual([]);
-  expect(new Shelf(me).find(task)!.asides).toEqual([]);
 });
 
 test("what another tab had kept in the same copy, and never sent, is offered by the tab that is still open", async () => {

@@ -9,11 +9,12 @@ import { timeOf } from "./ids";
 import { root } from "./schema";
 import { eachEntry, LATE, moment, short, words } from "./values";
 
-/** What an answer says of the messages it answers: filed as which entry, left unfiled, or that another mind had to do. */
+/** What an answer says of the messages it answers: filed as which entry, left unfiled, that another mind had to do, or that a person took back. */
 export type Ref =
   | { kind: "filed"; entry: string; id: string; source: string | null }
   | { kind: "unfiled"; quote: string; source: string | null }
   | { kind: "fell back"; why: string }
+  | { kind: "undone"; by: string; left: string[] }
   | { kind: "message"; id: string };
 
 export interface Message {
@@ -58,5 +59,7 @@ function readRef(value: unknown): Ref[] {
   const [filed, id, unfiled, why] = [text("filed"), text("id"), text("unfiled"), text("fell_back")];
   if (filed && id) return [{ kind: "filed", entry: filed, id, source: text("source") }];
   if (unfiled) return [{ kind: "unfiled", quote: unfiled, source: text("source") }];
+  const [undone, left] = [text("undone"), ref["left"]];
+  if (undone) return [{ kind: "undone", by: undone, left: Array.isArray(left) ? left.filter((one) => typeof one === "string") : [] }];
   return why ? [{ kind: "fell back", why }] : [];
 }

@@ -67,6 +67,25 @@ export class LocalCopy {
     void this.#write();
   }
 
+  /** All that is there, readable or not. */
+  async records(): Promise<Uint8Array[]> {
+    if (!this.#database) return [];
+    const transaction = this.#database.transaction(UPDATES);
+    return await answerOf(transaction.objectStore(UPDATES).getAll() as IDBRequest<Uint8Array[]>);
+  }
+
+  /** Let go of what cannot be read: the document as it is now takes the place of all records. */
+  async mend(): Promise<void> {
+    if (!this.#database) return;
+    const transaction = this.#database.transaction(UPDATES, "readwrite");
+    transaction.objectStore(UPDATES).clear();
+    transaction.objectStore(UPDATES).add(Y.encodeStateAsUpdate(this.doc));
+    await endOf(transaction);
+    this.broken = 0;
+    this.#records = 1;
+    this.onchange();
+  }
+
   /** Stop keeping; what is there stays. */
   close(): void {
     this.doc.off("update", this.#heard);

@@ -79,6 +79,16 @@ export function roleIn(json: string): Told | null {
   }
 }
 
+/** The name by which one is called from now on; null for any other notice. */
+export function nameIn(json: string): string | null {
+  try {
+    const { kind, name } = JSON.parse(json) as Record<string, unknown>;
+    return kind === "renamed" && typeof name === "string" ? name : null;
+  } catch {
+    return null;
+  }
+}
+
 const CHANNEL = "clew-signed-out";
 
 /** Tell this browser's other tabs that nobody is signed in here any more. They ask the server whether that is so. */

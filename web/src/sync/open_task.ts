@@ -10,6 +10,7 @@ import * as Y from "yjs";
 import { lostBetween, type Lost } from "../doc/unsent";
 import { Problem, type Api, type Task, type Ticket } from "./api";
 import { LocalCopy, readCopy, type Keeping } from "./local_copy";
+import { Neighbours } from "./neighbours";
 import type { Told } from "./notices";
 import type { Session } from "./session";
 import type { Shelf, Why } from "./shelf";
@@ -80,6 +81,7 @@ export class OpenTask {
   offers: Offer[] = [];
 
   readonly #listeners = new Map<keyof Events, Set<(value: never) => void>>();
+  #neighbours: Neighbours | null = null;
   #generation: number;
   #ticketInHand: Ticket | null;
   #refusedAt = -Infinity;
@@ -145,6 +147,7 @@ export class OpenTask {
   close(): void {
     this.#isOver = true;
     this.#listeners.clear();
+    this.#neighbours?.close();
     this.copy.close();
     this.sync.destroy();
   }
@@ -154,6 +157,7 @@ export class OpenTask {
     const unsent = this.sync.unsaved ? lostBetween(this.sync.doc, new Y.Doc(), this.copy.reached) : [];
     this.#isOver = true;
     this.#listeners.clear();
+    this.#neighbours?.close();
     this.copy.abandon();
     this.sync.destroy();
     return unsent;
@@ -191,6 +195,9 @@ export class OpenTask {
     sync.on("synced", () => void this.#offerOlder(sync));
     sync.on("ended", (end) => this.#ended(end));
     sync.on("role", (told) => this.#told(told));
+    const neighbours = (this.#neighbours = new Neighbours(this.copy.name, doc, () => sync.light.kind === "offline"));
+    sync.on("light", ({ kind }) => kind === "offline" && neighbours.ask());
+    if (sync.light.kind === "offline") neighbours.ask();
   }
 
   /** The server says at once what one may do here from now on. */
@@ -221,6 +228,7 @@ export class OpenTask {
 
   #ended(end: End): void {
     const now = performance.now();
+    this.#neighbours?.close();
     if (OUT.has(end.code)) this.#offerUnsent();
     if (!REFUSED.has(end.code) || now - this.#refusedAt < AGAIN) return this.#emit("ended", end);
     this.#refusedAt = now;
@@ -240,6 +248,7 @@ export class OpenTask {
     const { shelf, task } = this.opening;
     const wasUnsent = sync.unsaved;
     sync.leave();
+    this.#neighbours?.close();
     copy.close();
     shelf.setAside(task, copy.name, why, generation);
     this.#generation = generation;

@@ -10,7 +10,7 @@ import { WebsocketProvider } from "y-websocket";
 import * as Y from "yjs";
 
 import { Light, type Shown } from "./light";
-import { hear, roleIn, type Told } from "./notices";
+import { hear, nameIn, roleIn, type Told } from "./notices";
 import { ticketSocketClass, type End } from "./ticket_socket";
 
 const SYNC = 0;
@@ -187,8 +187,9 @@ export class TaskSync {
     provider.messageHandlers[RENEWAL] = () => void this.#renew();
     provider.messageHandlers[NOTICE] = (_out, message) => {
       const notice = decoding.readVarString(message);
-      const told = roleIn(notice);
+      const [told, name] = [roleIn(notice), nameIn(notice)];
       if (told) this.#emit("role", told);
+      else if (name) awareness.setLocalStateField("user", { ...(awareness.getLocalState()?.["user"] as Presence), name });
       else hear(notice);
     };
     globalThis.addEventListener?.("offline", this.#offline);
@@ -232,6 +233,7 @@ export class TaskSync {
 
   #synced(): void {
     this.#light.synced();
+    if (!this.#light.unsaved) this.#emit("reached", Y.encodeStateVector(this.doc)); // all of it comes from the server
     this.#askSoon();
     if (!this.ready) {
       this.ready = true;

@@ -10,12 +10,13 @@ import * as Y from "yjs";
 import { readMessages, type Message, type Ref } from "../doc/conversation";
 import { addMessage } from "../doc/entries";
 import { root } from "../doc/schema";
+import { canUndo, undoAnswer } from "../doc/undoing";
 import type { Api, Turn } from "../sync/api";
 import { ago, inFull, say } from "../words/language";
 import { draftOf, keepDraft } from "./drafts";
 import { isSignedOut, PageElement, whyOf } from "./element";
 import { isComposing } from "./keys";
-import { entriesOf, fileAs, leftView, saidView, type Entries, type Unfiled } from "./message_parts";
+import { entriesOf, fileAs, leftView, saidView, undoneView, type Entries, type Unfiled } from "./message_parts";
 import type { AgentHere } from "./people";
 
 /** So many messages are shown at first. */
@@ -180,9 +181,17 @@ export class ConversationView extends PageElement {
       </p>
       ${saidView(one, entries, (id) => this.#send("show-entry", id))}
       ${turn?.status === "stopped" ? html`<p class="meta">${say("talk.stopped")}</p>` : nothing}
-      ${this.#left(one.refs, entries)}
+      ${this.#left(one.refs, entries)} ${isAgent ? this.#undone(one, entries) : nothing}
       ${isAgent ? nothing : this.#state(one.id)}
     </li>`;
+  }
+
+  #undone(one: Message, entries: Entries) {
+    const undo = (): void => {
+      undoAnswer(this.doc, one, { name: this.me.name });
+      this.requestUpdate();
+    };
+    return undoneView(one.refs, entries, this.editable && canUndo(this.doc, one) ? undo : null);
   }
 
   /** What became of a message that nobody has answered. */

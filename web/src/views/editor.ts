@@ -16,6 +16,7 @@ import { Pasting } from "../doc/pasting";
 import { blockAt, PlaceMark, placeOf, putCaret } from "../doc/place";
 import type { TaskSync } from "../sync/task_sync";
 import { say } from "../words/language";
+import { langOf } from "../words/script";
 import { ACTIONS, TABLE_ACTIONS, type Action } from "./editor_actions";
 import { PageElement } from "./element";
 import { linkField } from "./link_field";
@@ -27,6 +28,8 @@ export interface Beginning {
   isBrought: boolean;
 }
 
+/** So much of a document's beginning tells in which language it is. */
+const SAMPLE = 2_000;
 /** ProseMirror reads the last of a composed word this long after its end. */
 const COMPOSED = 60;
 
@@ -55,6 +58,7 @@ export class TaskEditor extends PageElement {
   #editor: Editor | null = null;
   #caret: unknown = null;
   #unhear: (() => void) | null = null;
+  #unname: (() => void) | null = null;
   #letIn: (() => void) | null = null;
 
   constructor() {
@@ -100,6 +104,7 @@ export class TaskEditor extends PageElement {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.#unhear?.();
+    this.#unname?.();
     this.#letIn?.();
     this.#editor?.destroy();
     this.#editor = null;
@@ -214,19 +219,35 @@ export class TaskEditor extends PageElement {
           compositionstart: () => this.#compose(),
           compositionend: () => this.#composed(),
         },
-        attributes: {
-          role: "textbox",
-          "aria-multiline": "true",
-          "aria-label": this.label,
-          "data-placeholder": say("document.write"),
-          class: "words",
+        attributes: ({ doc }) => {
+          const lang = langOf(doc.textBetween(0, Math.min(doc.content.size, SAMPLE), " "));
+          return {
+            role: "textbox",
+            "aria-multiline": "true",
+            "aria-label": this.label,
+            "data-placeholder": say("document.write"),
+            class: "words",
+            ...(lang ? { lang } : {}),
+          };
         },
       },
       onTransaction: () => this.requestUpdate(),
       onSelectionUpdate: ({ editor }) => editor.isFocused && this.#moved(editor),
     });
+    this.#unname?.();
+    this.#unname = this.sync.on("presence", () => this.#nameCarets());
     if (this.beginning) this.#begin(this.#editor, this.beginning);
     this.requestUpdate();
+  }
+
+  /** The editor draws a caret once; whoever is called otherwise since is named anew. */
+  #nameCarets(): void {
+    for (const state of this.sync.awareness.getStates().values()) {
+      const user = state["user"] as Record<string, unknown> | undefined;
+      if (!user) continue;
+      for (const caret of this.querySelectorAll<HTMLElement>(`.caret[data-person="${CSS.escape(keyOf(user))}"]`))
+        caret.dataset["name"] = nameOf(user);
+    }
   }
 
   #moved(editor: Editor): void {
@@ -272,12 +293,17 @@ export class TaskEditor extends PageElement {
   }
 }
 
+const nameOf = (user: Record<string, unknown>): string => String(user["name"] ?? "").slice(0, 40);
+
+const keyOf = (user: Record<string, unknown>): string => `${String(user["kind"])}:${String(user["id"])}`;
+
 /** Somebody's caret: a bar in their tone, and their name. */
 function caretOf(user: Record<string, unknown>): HTMLElement {
   const caret = document.createElement("span");
   caret.className = `caret tone-${toneOf(user)}`;
   // drawn from the attribute by the style sheet, so that it is no part of the words that one selects or copies
-  caret.dataset["name"] = String(user["name"] ?? "").slice(0, 40);
+  caret.dataset["name"] = nameOf(user);
+  caret.dataset["person"] = keyOf(user);
   return caret;
 }
 

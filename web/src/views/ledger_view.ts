@@ -13,6 +13,7 @@ import { root, type Root } from "../doc/schema";
 import { standingAnswers } from "../doc/standing";
 import { bindText } from "../doc/text_change";
 import { ago, inFull, say, type Plain } from "../words/language";
+import { langOf } from "../words/script";
 import { badgeView, severityView } from "./badges";
 import { PageElement } from "./element";
 import { pastView } from "./ledger_past";
@@ -283,7 +284,7 @@ export class LedgerView extends PageElement {
         isEdited
           ? this.#editor(one)
           : html`<button type="button" class="entry-text" aria-expanded=${String(isOpen)} @click=${() => this.#toggle(one.id)}>
-              <span>${one.text.trim() || say("ledger.empty")}</span>${badge}
+              <span lang=${langOf(one.text) ?? nothing}>${one.text.trim() || say("ledger.empty")}</span>${badge}
             </button>`
       }
       ${below} ${isOpen && !isEdited ? this.#details(one, acts, source) : nothing}

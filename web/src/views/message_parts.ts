@@ -10,6 +10,7 @@ import type { Message, Ref } from "../doc/conversation";
 import { addConstraint, addStep, ask, decide, type Writer } from "../doc/entries";
 import { readLedger } from "../doc/ledger";
 import { say } from "../words/language";
+import { langOf } from "../words/script";
 import { kindOf, severityView } from "./badges";
 import { showFiled } from "./filed_listing";
 
@@ -31,7 +32,7 @@ export function saidView({ text, role, refs }: Message, entries: Entries, show: 
     role === "agent"
       ? showFiled(text, filed, (id) => entries.get(id)?.text ?? null)
       : { before: text, filed: filed.map((ref) => ({ ref, more: "" })), after: "" };
-  return html`${shown.before || !shown.filed.length ? html`<div class="said">${shown.before}</div>` : nothing}
+  return html`${shown.before || !shown.filed.length ? html`<div class="said" lang=${langOf(text) ?? nothing}>${shown.before}</div>` : nothing}
   ${
     shown.filed.length
       ? html`<ul class="refs" aria-label=${say("talk.filed")}>
@@ -39,14 +40,14 @@ export function saidView({ text, role, refs }: Message, entries: Entries, show: 
         </ul>`
       : nothing
   }
-  ${shown.after ? html`<div class="said">${shown.after}</div>` : nothing}`;
+  ${shown.after ? html`<div class="said" lang=${langOf(text) ?? nothing}>${shown.after}</div>` : nothing}`;
 }
 
 function filedView(ref: Filed, more: string, entries: Entries, show: (id: string) => void) {
   const entry = entries.get(ref.id);
   return html`<li>
     <span class="badge filed">${kindOf(ref.entry)}</span> ${entry?.severity ? severityView(entry.severity) : nothing}
-    <button type="button" class="link" @click=${() => show(ref.id)}>${entry?.text ?? say("talk.gone")}</button>
+    <button type="button" class="link" lang=${langOf(entry?.text ?? "") ?? nothing} @click=${() => show(ref.id)}>${entry?.text ?? say("talk.gone")}</button>
     ${more ? html`<span class="meta">${more}</span>` : nothing}
   </li>`;
 }
@@ -62,6 +63,20 @@ export function leftView(refs: Ref[], entries: Entries, file: ((ref: Unfiled, ki
       return ref.kind === "unfiled" ? unfiledView(ref, file) : nothing;
     })}
   </ul>`;
+}
+
+/** That an answer was undone, and what was left of it; or the way to undo it, null where there is none. */
+export function undoneView(refs: Ref[], entries: Entries, undo: (() => void) | null) {
+  const undone = refs.find((ref) => ref.kind === "undone");
+  if (!undone)
+    return undo ? html`<button type="button" class="plain undo" @click=${undo}>${say("talk.undo")}</button>` : nothing;
+  const left = undone.left.flatMap((id) => entries.get(id)?.text ?? []);
+  return html`<p class="meta undone">${say("talk.undone", { who: undone.by })}</p>
+    ${
+      left.length
+        ? html`<p class="meta">${say("talk.left")} ${left.map((text) => html`<q>${text}</q> `)}</p>`
+        : nothing
+    }`;
 }
 
 /** Words that seemed to belong into the ledger, and that nobody has filed yet: a person may. */

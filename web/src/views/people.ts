@@ -35,12 +35,12 @@ interface State {
   queued?: unknown;
 }
 
-/** The same tone for one person on every screen. */
-export function toneOf(user: { id?: unknown; name?: unknown }): number {
+/** The same tone for one person on every screen, and another for the agent that works for them. */
+export function toneOf(user: { id?: unknown; name?: unknown; kind?: unknown }): number {
   const key = String(user.id ?? user.name ?? "");
   let sum = 0;
   for (const letter of key) sum = (sum * 31 + letter.codePointAt(0)!) >>> 0;
-  return sum % TONES;
+  return (sum + (user.kind === "agent" ? TONES / 2 : 0)) % TONES;
 }
 
 /** What is known here of the person's own devices: which one this is, and their names by id. */
@@ -99,7 +99,7 @@ export function peopleView(people: PersonHere[]): TemplateResult {
   return html`<ul class="people" aria-label=${say("people.here")}>
     ${people.map(
       (one) =>
-        html`<li class="person tone-${toneOf({ id: one.key.split(":")[1], name: one.name })}" title=${titleOf(one)}>
+        html`<li class="person tone-${toneOf({ id: one.key.split(":")[1], name: one.name, kind: one.kind })}" title=${titleOf(one)}>
           <span class="initial" aria-hidden="true">${[...one.name][0]?.toUpperCase() ?? "?"}</span>
           <span class="name"
             >${one.self ? say("people.you") : one.name}${one.kind === "agent" ? html` <small>${say("people.ai")}</small>` : nothing}</span

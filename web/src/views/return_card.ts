@@ -8,6 +8,7 @@ import { html, nothing } from "lit";
 import type { Api, Candidate, Change, Item, Person, Resumption, Where } from "../sync/api";
 import type { Correction } from "../sync/correction";
 import { ago, inFull, say, type Plain } from "../words/language";
+import { langOf } from "../words/script";
 import { follow, isSignedOut, PageElement, signedOut, whyOf } from "./element";
 import { badgeView, kindOf, severityView } from "./badges";
 
@@ -117,7 +118,7 @@ export class ReturnCard extends PageElement {
           const who = one.agent ? [one.agent] : [one.you ? say("people.you") : one.by, one.device];
           const deed = [kindOf(one.kind ?? ""), say(whats[one.what] ?? "change.edited"), ...who];
           return html`<li>
-            <span>${one.text}</span>
+            <span lang=${langOf(one.text) ?? nothing}>${one.text}</span>
             <span class="meta">
               ${deed.filter(Boolean).join(" · ")}
               ${Number.isNaN(at) ? nothing : html` · <time title=${inFull(at)}>${ago(at)}</time>`}
@@ -147,15 +148,18 @@ export class ReturnCard extends PageElement {
               ${items.map((item) => this.#item(root, item))}
             </ul>`,
       )}
-      ${
-        facts.not_filed?.length
-          ? html`<h3>${say("return.not_filed")}</h3>
-              <ul class="facts">
-                ${facts.not_filed.map((item) => html`<li><q>${item.text}</q></li>`)}
-              </ul>`
-          : nothing
-      }
+      ${this.#quoted("return.not_filed", facts.not_filed.filter((one) => one.status !== "not_answered"))}
+      ${this.#quoted("return.not_answered", facts.not_filed.filter((one) => one.status === "not_answered"))}
     </details>`;
+  }
+
+  /** What people said that is no entry yet. */
+  #quoted(title: Plain, items: Item[]) {
+    if (!items.length) return nothing;
+    return html`<h3>${say(title)}</h3>
+      <ul class="facts">
+        ${items.map((item) => html`<li><q lang=${langOf(item.text) ?? nothing}>${item.text}</q></li>`)}
+      </ul>`;
   }
 
   #item(root: Correction["root"], item: Item) {
@@ -164,7 +168,7 @@ export class ReturnCard extends PageElement {
     if (this.editing !== item.id) {
       return html`<li>
         <span
-          >${item.text}
+          ><span lang=${langOf(item.text) ?? nothing}>${item.text}</span>
           ${item.severity ? severityView(item.severity) : nothing}${item.status === "conflicting" ? badgeView("ledger.conflicting") : nothing}</span
         >
         ${

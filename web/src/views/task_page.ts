@@ -34,7 +34,7 @@ import "./return_card";
 import { saveFile } from "./saving";
 import "./agents_switch";
 import { taskMenu } from "./task_menu";
-import { awayView, signInAgain } from "./task_notices";
+import { awayView, brokenCopy, signInAgain } from "./task_notices";
 
 /** Close codes that y-websocket does not retry, in words. */
 const ENDED: Record<number, Plain> = { 4403: "ended.forbidden", 4404: "ended.gone", 4429: "ended.fast" };
@@ -165,6 +165,7 @@ export class TaskPage extends PageElement {
             ? html`<p class="also">${say("visit.only", { until: inFull(Date.parse(this.me.visiting.until)) })}</p>`
             : nothing
         }
+        ${this.#open?.copy.broken ? brokenCopy(this.#open.copy, () => this.#open!.known.name) : nothing}
         ${this.#open?.keeping === "failed" ? html`<p class="also">${say("copy.none")}</p>` : nothing}
         ${offersView(this.#open?.offers ?? [], {
           putBack: (offer) => {

@@ -302,7 +302,8 @@ export const CATALOGUE = {
   "return.more": ["and {n} more", "另有 {n} 处"],
   "return.in_short": ["In short", "概述"],
   "return.all": ["Everything that stands, to check or correct", "查看或更正全部内容"],
-  "return.not_filed": ["Said, but not filed", "说过但尚未归档"],
+  "return.not_filed": ["Said, but not filed", "说过但未归档"],
+  "return.not_answered": ["Not answered", "未得到回答"],
   "return.correct": ["Correct", "更正"],
   "return.correct_what": ["Correct “{what}”", "更正“{what}”"],
   "return.corrected": ["Corrected, for everyone.", "已更正，所有人可见。"],
@@ -356,6 +357,13 @@ export const CATALOGUE = {
     "The server is away. What you write is in this tab only: leave it open.",
     "服务器暂时无法连接。您写的内容仅在此标签页中：请不要关闭它。",
   ],
+  "broken.title": ["A part of this device’s copy cannot be read", "此设备上的副本有一部分无法读取"],
+  "broken.why": [
+    "{n} part of what this device kept of the task cannot be read. The task was opened from the server. Words that were only here may be in it.|{n} parts of what this device kept of the task cannot be read. The task was opened from the server. Words that were only here may be in them.",
+    "此设备保存的内容中有 {n} 处无法读取。任务已从服务器打开，仅存于此设备的文字可能在其中。",
+  ],
+  "broken.download": ["Download what is kept here", "下载此设备保存的内容"],
+  "broken.let_go": ["Let it go", "不再保留"],
   "copy.none": [
     "This browser keeps no copy of the task: offline, words are safe only in this tab.",
     "此浏览器不保存任务副本：离线时内容仅保存在此标签页中。",
@@ -435,7 +443,7 @@ export const CATALOGUE = {
   "ledger.outputs": ["Results", "成果"],
   "ledger.none": ["Nothing yet.", "暂无。"],
   "ledger.add_step": ["Add a next step", "添加下一步"],
-  "ledger.add_constraint": ["Add what must hold", "添加必须满足的条件"],
+  "ledger.add_constraint": ["Add what must hold", "添加约束"],
   "ledger.add_question": ["Ask a question", "提出问题"],
   "ledger.add_decision": ["Add a decision", "添加决定"],
   "ledger.severity": ["How grave", "重要程度"],
@@ -473,7 +481,7 @@ export const CATALOGUE = {
 
   "kind.paragraph": ["Text", "文字"],
   "kind.message": ["Message", "消息"],
-  "kind.constraint": ["Must hold", "必须满足"],
+  "kind.constraint": ["Must hold", "约束"],
   "kind.decision": ["Decision", "决定"],
   "kind.question": ["Question", "问题"],
   "kind.answer": ["Answer", "回答"],
@@ -482,7 +490,7 @@ export const CATALOGUE = {
   "kind.output": ["Result", "成果"],
   "kind.document": ["Document", "文档"],
   "kind.dialogue": ["Dialogue", "对话流程"],
-  "kind.call": ["Tool", "工具"],
+  "kind.call": ["Tool call", "工具调用"],
 
   "talk.title": ["Conversation", "对话"],
   "talk.welcome": [
@@ -506,6 +514,9 @@ export const CATALOGUE = {
   "talk.unfiled": ["Not filed:", "未归档："],
   "talk.file_as": ["File as…", "归档为…"],
   "talk.filed": ["Filed", "已归档"],
+  "talk.undo": ["Undo this", "撤销此操作"],
+  "talk.undone": ["Undone by {who}.", "已由 {who} 撤销。"],
+  "talk.left": ["Left, because it was changed since:", "以下内容之后有改动，已保留："],
   "talk.gone": ["not there any more", "已不存在"],
   "agent.name": ["The agent", "智能体"],
   "agent.reading": ["{name} is reading…", "{name} 正在阅读…"],
@@ -650,7 +661,7 @@ export const CATALOGUE = {
   "access.device_registered": ["Devices with a key of their own", "拥有自己密钥的设备"],
   "access.device_registered_so": [
     "Browsers that prove at each step who they are. Scripts, agents on other machines, and copies of a sign-in are out.",
-    "每一步都能证明自己身份的浏览器。脚本、其他机器上的代理以及复制的登录信息都无法打开。",
+    "每一步都能证明自己身份的浏览器。脚本、其他机器上的智能体以及复制的登录信息都无法打开。",
   ],
   "access.device_bound": ["Devices bound to their hardware", "与硬件绑定的设备"],
   "access.device_bound_so": [
