@@ -9,7 +9,7 @@ from typing import Literal
 
 Language = Literal["en", "zh"]
 
-SOURCE = Path(__file__).parents[2] / "web" / "src" / "words" / "catalogue.ts"
+SOURCES = Path(__file__).parents[2] / "web" / "src" / "words"
 STRING = r'"(?:[^"\\]|\\.)*"'
 ENTRY = re.compile(rf'(?:"([\w.]+)"|([\w.]+)): \[\s*({STRING}),\s*({STRING}),?\s*\]')
 
@@ -20,7 +20,9 @@ class Catalogue:
     def __init__(self, language: Language) -> None:
         column = 2 if language == "en" else 3
         self._sentences: dict[str, str] = {
-            found[0] or found[1]: json.loads(found[column]) for found in ENTRY.findall(SOURCE.read_text())
+            found[0] or found[1]: json.loads(found[column])
+            for source in sorted(SOURCES.glob("catalogue*.ts"))
+            for found in ENTRY.findall(source.read_text())
         }
 
     def __call__(self, key: str, **holes: object) -> str:

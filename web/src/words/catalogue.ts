@@ -1,6 +1,9 @@
 /** All that the page says by itself, in English and in Chinese. Holes are in braces; "one|more" is decided by `n`. */
 
+import { ACCESS } from "./catalogue_access";
+
 export const CATALOGUE = {
+  ...ACCESS,
   again: ["Try again", "重试"],
   cancel: ["Cancel", "取消"],
   close: ["Close", "关闭"],
@@ -636,128 +639,6 @@ export const CATALOGUE = {
   "revoked.on": ["Sign in again", "重新登录"],
 
   "news.wrote": ["{who} changed a document.", "{who} 修改了文档。"],
-  "members.guest": ["guest", "访客"],
-  "members.by_link": ["came by a link", "通过链接加入"],
-  "members.ends": ["until {when}", "至 {when}"],
-  "members.ended": ["ended {when}", "已于 {when} 结束"],
-  "members.end": ["Until…", "期限…"],
-  "members.end_what": ["Until when {name} is on the task", "{name} 的期限"],
-  "members.end_how": ["{name} is on this task until", "{name} 可访问此任务至"],
-  "members.end_never": ["Without an end", "不设期限"],
-  "members.end_past": ["That time is over already.", "该时间已过。"],
-
-  "access.title": ["Who may open it, and how", "谁可以打开，以及如何打开"],
-  "access.resume": ["Who may open this task", "谁可以打开此任务"],
-  "access.resume_members": ["Everybody on it", "所有成员"],
-  "access.resume_members_so": ["Everybody in the list above, as their role says.", "以上列表中的所有人，按各自的角色。"],
-  "access.resume_owner": ["Only its owners", "仅所有者"],
-  "access.resume_owner_so": [
-    "All others are out, and stay in the list for when you change this back.",
-    "其他人都无法打开，但仍保留在列表中，直到您改回此设置。",
-  ],
-  "access.device": ["On which devices", "在哪些设备上"],
-  "access.device_any": ["Any device", "任何设备"],
-  "access.device_any_so": ["Every browser and every script of theirs that is let in.", "他们已获准的任何浏览器和脚本。"],
-  "access.device_registered": ["Devices with a key of their own", "拥有自己密钥的设备"],
-  "access.device_registered_so": [
-    "Browsers that prove at each step who they are. Scripts, agents on other machines, and copies of a sign-in are out.",
-    "每一步都能证明自己身份的浏览器。脚本、其他机器上的智能体以及复制的登录信息都无法打开。",
-  ],
-  "access.device_bound": ["Devices bound to their hardware", "与硬件绑定的设备"],
-  "access.device_bound_so": [
-    "Browsers that tie their sign-in to the machine: Chrome and Edge on Windows and macOS, over HTTPS. Phones are out.",
-    "将登录绑定到机器的浏览器：通过 HTTPS 访问的 Windows 和 macOS 上的 Chrome 和 Edge。手机无法打开。",
-  ],
-  "access.confirm": ["What they confirm first", "需要先确认什么"],
-  "access.confirm_none": ["Nothing more", "无需确认"],
-  "access.confirm_none_so": ["Being signed in is enough.", "登录即可。"],
-  "access.confirm_match": ["A number or a passkey", "数字或通行密钥"],
-  "access.confirm_match_so": [
-    "On each device every 12 hours: by a passkey, or by the number that lets a new device in. Scripts are out.",
-    "每台设备每 12 小时一次：使用通行密钥，或使用添加新设备时的数字。脚本无法打开。",
-  ],
-  "access.confirm_passkey": ["A passkey", "通行密钥"],
-  "access.confirm_passkey_so": [
-    "On each device every 12 hours, with a passkey. Scripts and guests are out.",
-    "每台设备每 12 小时使用一次通行密钥。脚本和访客无法打开。",
-  ],
-  "access.at_once": ["Whoever does not meet this is out at once.", "不符合条件的人会立即失去访问权限。"],
-  "access.lockout": [
-    "This device does not meet that rule itself. You would be out of this task here at once, and could change it back only from a device that does.",
-    "此设备本身不符合该规则。您会立即无法在此打开任务，并且只能在符合规则的设备上改回。",
-  ],
-  "access.lockout_sure": ["Shut this device out", "将此设备排除在外"],
-  "access.not_owner": ["Only the owners of this task may open it.", "只有此任务的所有者可以打开它。"],
-  "access.not_device": [
-    "This task opens only on devices that prove who they are. This one does not, or not well enough.",
-    "此任务只能在可证明身份的设备上打开。此设备无法证明，或证明不足。",
-  ],
-  "access.not_confirmed": ["This task asks you to confirm first that it is you.", "此任务要求您先确认是您本人。"],
-  "access.over": ["Your time on this task is over.", "您在此任务中的期限已到。"],
-  "access.sign_in": [
-    "This link is for people of this server. Sign in, then open the link again.",
-    "此链接仅供此服务器的用户使用。请先登录，然后再次打开链接。",
-  ],
-  "access.prove": ["Confirm with a passkey", "使用通行密钥确认"],
-  "access.withheld": [
-    "{n} more task opens only on another device, or once you confirm.|{n} more tasks open only on another device, or once you confirm.",
-    "另有 {n} 个任务只能在其他设备上打开，或需要先确认。",
-  ],
-
-  "shares.title": ["Share by a link", "通过链接分享"],
-  "shares.how": [
-    "Whoever has the link comes in, without an account, as a guest with a name that is given to them. They are out when the link ends.",
-    "任何拥有链接的人都可以进入，无需账户，作为访客并获得一个名字。链接到期后，他们将失去访问权限。",
-  ],
-  "shares.role": ["They come in as", "他们的角色"],
-  "shares.life": ["The link ends after", "链接有效期"],
-  "shares.hour": ["An hour", "1 小时"],
-  "shares.day": ["A day", "1 天"],
-  "shares.week": ["A week", "1 周"],
-  "shares.month": ["30 days", "30 天"],
-  "shares.uses": ["For how many people", "可供多少人使用"],
-  "shares.sign_in": ["Only people who have an account here", "仅限在此拥有账户的人"],
-  "shares.registered": ["Only devices with a key of their own", "仅限拥有自己密钥的设备"],
-  "shares.make": ["Make a link", "生成链接"],
-  "shares.warning": [
-    "This is the only time that this link is shown. Copy it, and send it only to those who are meant.",
-    "此链接仅显示这一次。请复制，并只发送给您想分享的人。",
-  ],
-  "shares.address": ["Share link", "分享链接"],
-  "shares.done": ["Done", "完成"],
-  "shares.closed": ["used up or ended", "已用完或已到期"],
-  "shares.used": ["{n} of {all} came in,", "已有 {n}/{all} 人进入，"],
-  "shares.unused": ["never used", "从未使用"],
-  "shares.last": ["last {when}", "最近一次：{when}"],
-  "shares.until": ["until {when}", "至 {when}"],
-  "shares.only_signed_in": ["with an account only", "仅限有账户的人"],
-  "shares.only_registered": ["on devices with a key only", "仅限有密钥的设备"],
-  "shares.withdraw": ["Withdraw", "撤回"],
-  "shares.withdraw_what": ["Withdraw the link for: {role}", "撤回链接：{role}"],
-  "shares.withdraw_sure": [
-    "Withdraw this link? Whoever came in by it is out at once.",
-    "撤回此链接？通过它进入的人会立即失去访问权限。",
-  ],
-  "shares.withdrawn": ["The link is withdrawn.", "链接已撤回。"],
-  "shares.too_many": ["This task has too many links already. Withdraw one first.", "此任务的链接过多。请先撤回一个。"],
-
-  "shared.title": ["A task was shared with you", "有人与您分享了一个任务"],
-  "shared.how_guest": [
-    "Open it as a guest: no account is needed. The others see you under a name that you are given. If you have an account here, sign in first and open the link again.",
-    "以访客身份打开：无需账户。其他人会看到系统为您起的名字。如果您在此有账户，请先登录，然后再次打开链接。",
-  ],
-  "shared.how_as": ["You are signed in here as {name}, and open it as that.", "您已在此以 {name} 的身份登录，将以该身份打开。"],
-  "shared.open": ["Open the task", "打开任务"],
-  "shared.bad": ["This is not a whole link. Copy all of it, also what stands behind the #.", "链接不完整。请复制整个链接，包括 # 之后的内容。"],
-  "shared.gone": [
-    "This link was withdrawn, has ended, is used up, or never was one. Ask whoever sent it for another.",
-    "此链接已被撤回、已到期、已用完，或从未有效。请向发送者索取新链接。",
-  ],
-  "offer.ended": [
-    "You lost this task before these words were sent. Copy them or save them as a file: they are on this device alone.",
-    "在这些内容发送之前，您失去了此任务。请复制或保存为文件：它们仅存在于此设备上。",
-  ],
-  "offer.save": ["Save as a file", "保存为文件"],
 } as const satisfies Record<string, readonly [english: string, chinese: string]>;
 
 export type Key = keyof typeof CATALOGUE;
