@@ -121,7 +121,7 @@ class Erasure:
         return len(back) + len(people)
 
     async def _gather(self, user: UserId) -> Belongings:
-        what = await self._erasures.gather(user)
+        what = await self._erasures.gather(user, self._clock.now())
         if "users" not in what.rows and not await self._of.database.one("SELECT 1 FROM users WHERE id = ?", user):
             raise NotFound
         wrote = await lanes.run(self._of.write, lambda: self._of.signatures.tasks(user, what.agents))

@@ -14,14 +14,18 @@ from server.domain.erasure import Belongings
 from server.store.database import Database, Transaction
 
 _OWN_WAY: Final = ("audit", "audit_ends")
+_STAYS: Final = (
+    "o.user <> ?1 AND (o.until IS NULL OR o.until > ?2) AND o.user IN (SELECT id FROM users WHERE guest = 0)"
+)
+"""Who is on a task to stay: no guest of a link, and nobody whose time there is over."""
 _TASKS: Final = (
-    "SELECT m.task, m.role, (SELECT count(*) FROM members o WHERE o.task = m.task AND o.user <> m.user)"
-    " FROM members m WHERE m.user = ? ORDER BY m.since, m.task"
+    f"SELECT m.task, m.role, (SELECT count(*) FROM members o WHERE o.task = m.task AND {_STAYS})"
+    " FROM members m WHERE m.user = ?1 ORDER BY m.since, m.task"
 )
 _HEIR: Final = (
-    "SELECT m.user FROM members m JOIN users u ON u.id = m.user WHERE m.task = ?1 AND m.user <> ?2"
-    " AND NOT EXISTS (SELECT 1 FROM members o WHERE o.task = ?1 AND o.user <> ?2 AND o.role = 4 AND o.until IS NULL)"
-    " ORDER BY u.guest, m.until IS NOT NULL, m.since, m.user LIMIT 1"
+    f"SELECT o.user FROM members o WHERE o.task = ?3 AND {_STAYS}"
+    " AND NOT EXISTS (SELECT 1 FROM members w WHERE w.task = ?3 AND w.user <> ?1 AND w.role = 4 AND w.until IS NULL)"
+    " ORDER BY o.until IS NOT NULL, o.since, o.user LIMIT 1"
 )
 _WAYS_IN: Final = ("tokens", "logins", "links", "tickets", "export_tickets", "passkeys", "identities", "device_grants")
 
@@ -32,7 +36,7 @@ class Erasures:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def gather(self, user: UserId) -> Belongings:
+    async def gather(self, user: UserId, now: float) -> Belongings:
         """All that is the person's; changes nothing."""
         tables = await self._columns()
         rows: dict[str, int] = {}
@@ -49,9 +53,9 @@ class Erasures:
         private: list[TaskId] = []
         shared: list[TaskId] = []
         heirs: dict[TaskId, UserId] = {}
-        for task, role, others in await self._database.all(_TASKS, user):
+        for task, role, others in await self._database.all(_TASKS, user, now):
             (shared if others else private).append(TaskId(task))
-            heir = await self._database.one(_HEIR, task, user) if others and role == 4 else None
+            heir = await self._database.one(_HEIR, user, now, task) if others and role == 4 else None
             if heir is not None:
                 heirs[TaskId(task)] = UserId(heir[0])
         return Belongings(

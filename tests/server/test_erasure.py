@@ -260,9 +260,15 @@ async def test_a_task_that_others_are_on_is_handed_on_or_nothing_is_erased(tmp_p
         with pytest.raises(Exception, match="would have no owner"):
             await scene.ask("erase", user=NAME, owned="refuse")
         assert await nouns.users.get(scene.ann.user) is not None
+        alone = await nouns.tasks.create(scene.ann.user, "with a guest", 1.0)
+        guest = await nouns.users.add("Guest otter", 1.0)
+        await nouns.database.write("UPDATE users SET guest = 1 WHERE id = ?", guest.id)
+        await nouns.tasks.add_member(alone.id, guest.id, Role.VIEWER, 1.0)
         later = await nouns.users.add("carl", 9e9)
         await nouns.tasks.add_member(scene.shared, later.id, Role.EDITOR, 9e9)
         await scene.ask("erase", user=NAME)
+        assert await nouns.tasks.role(guest.id, alone.id) is None, "a guest of a link inherits nothing"
+        assert alone.id not in [task.id for task in await nouns.tasks.every()]
         members = await nouns.tasks.members(scene.bob.user, scene.shared)
         assert members is not None
         assert {member.name: member.role for member in members} == {"bob": Role.OWNER, "carl": Role.EDITOR}
