@@ -16,7 +16,7 @@ from agent.clerk.parts import LONGEST, Heard, Part, table_of
 from agent.clerk.sentences import BLANK, is_chinese
 from agent.clerk.weights import TAGS, Tag, chances, in_steps, read_weights
 
-MOST: Final = 300
+MOST: Final = 100
 """Clauses of a message that are judged by weights; people type fewer. For what comes after them the rules speak."""
 _LEANS: Final = (0.0, 0.0, 0.0, 0.0, 0.2, 0.6)
 """What is added to the logarithm of each tag's chance."""
