@@ -1,4 +1,4 @@
-"""People who look at a task over a real socket, and devices that have a key. Owns how they come in; asserts nothing."""
+"""People who look at a task over a real socket. Owns how they come in and how they are shown out; asserts nothing."""
 
 from __future__ import annotations
 
@@ -8,40 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
-from joserfc.jwk import ECKey
-from kit.app_under_test import ORIGIN, Answered, AppUnderTest, Browser, app_under_test, on_the_wire
-from kit.handing_over import prove
+from kit.app_under_test import AppUnderTest, Browser, app_under_test, on_the_wire
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Origin, Subprotocol
 
-from crdt_docs.ids import UserId
 from crdt_docs.lib0 import varstring
-from server.http.endpoint import PREFIX
 
 STEP1 = b"\x00\x00\x01\x00"
-
-
-class Keyed(Browser):
-    """A browser whose device has a key, and proves it on every request."""
-
-    whose: AppUnderTest
-    key: ECKey
-
-    async def ask(self, method: str, path: str, body: object = None, **extra: str | None) -> Answered:
-        """One request, with a proof of its own."""
-        proof = prove(self.whose, self.key, method, PREFIX + path.partition("?")[0])
-        return await super().ask(method, path, body, dpop=proof, **extra)
-
-
-async def keyed(app: AppUnderTest, name: str) -> Keyed:
-    """Sign somebody in on a device with a key."""
-    browser = Keyed(app.app, {"origin": ORIGIN})
-    browser.whose, browser.key = app, ECKey.generate_key("P-256", private=True)
-    answer = await browser.post("/signin", {"key": await app.doors.links.issue_by_name(name), "device": "keyed"})
-    browser.headers["cookie"] = answer.headers["set-cookie"].partition(";")[0]
-    browser.user, browser.device = UserId(answer.json["user"]["id"]), answer.json["device"]["id"]
-    return browser
 
 
 @dataclass

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 from kit.app_under_test import Browser
-from kit.watching import Wire, closing, is_open, keyed, wire_in
+from kit.keyed import sign_in
+from kit.watching import Wire, closing, is_open, wire_in
 
 from crdt_docs.ids import TaskId, TokenId, UserId, new_id
 from server.control.operator import Operator
@@ -81,7 +82,7 @@ async def everything_told(who: Browser, task: str) -> list[tuple[int, bytes]]:
 
 
 async def test_attack_14_a_browser_without_a_key_gets_no_door_of_a_task_for_registered_devices(wire: Wire) -> None:
-    owner, plain = await keyed(wire.app, "owner"), await wire.app.sign_in("owner", "plain")
+    owner, plain = await sign_in(wire.app), await wire.app.sign_in("owner", "plain")
     task, other = await owner.new_task(TITLE), await owner.new_task("Another")
     script, _ = await wire.app.with_bearer(owner)
     inside, outside = await wire.watch(owner, task), await wire.watch(plain, task)
@@ -167,7 +168,7 @@ async def test_a_confirmation_opens_the_task_for_a_working_day_and_is_asked_for_
 
 
 async def test_a_person_s_own_agent_has_no_part_in_a_task_that_asks_for_proofs_and_the_server_s_has(wire: Wire) -> None:
-    owner = await keyed(wire.app, "owner")
+    owner = await sign_in(wire.app)
     task = await owner.new_task(TITLE)
     agents, now = wire.app.nouns.agents, wire.app.clock.now()
     mine, housed = await agents.ensure(owner.user, "Ada", now), await agents.ensure(None, BUILT_IN, now)
