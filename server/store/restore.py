@@ -38,6 +38,7 @@ _ALWAYS: Final = (
     "DELETE FROM challenges",
     "DELETE FROM oidc_flows",
     "DELETE FROM device_grants",
+    "DELETE FROM handoffs",
     "UPDATE tokens SET revoked_at = ?1 WHERE kind = 'grant' AND revoked_at IS NULL",
     "UPDATE attachments SET ended_at = max(started_at, (SELECT seen_at FROM sessions s WHERE s.id = session))"
     " WHERE ended_at IS NULL",

@@ -26,6 +26,8 @@ const ROLES: Record<string, Plain> = {
   editor: "handoff.as_editor",
 };
 
+const KINDS: Record<string, Plain> = { browser: "devices.kind_browser", phone: "devices.kind_phone" };
+
 export function roleOf(role: string): string {
   return say(ROLES[role] ?? "handoff.as_editor");
 }
@@ -41,7 +43,7 @@ export function askView(standing: Standing, claim: Claim, { isBusy, pick, declin
   const may = say("handoff.may_until", { role: roleOf(standing.role), until: inFull(Date.parse(standing.until)) });
   return html`<dl class="asker">
       <dt>${say("handoff.device")}</dt>
-      <dd>${claim.name}</dd>
+      <dd>${claim.name}, ${say(KINDS[claim.kind] ?? "devices.kind_program")}</dd>
       <dt>${say("handoff.network")}</dt>
       <dd>${networkOf(claim)}</dd>
       <dt>${say("handoff.may")}</dt>
