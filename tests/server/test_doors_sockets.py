@@ -284,7 +284,7 @@ async def test_a_head_has_a_deadline(wire: Wire, monkeypatch: pytest.MonkeyPatch
     assert again.startswith(b"HTTP/1.1 401 ") and again.endswith(b"[closed]")
 
 
-async def test_a_head_has_a_size(wire: Wire) -> None:
+async def test_attack_42_a_head_has_a_size(wire: Wire) -> None:
     answer = await wire.raw(HEAD + b"X: " + b"y" * protocol.HEAD_LIMIT)
     assert answer.startswith(b"HTTP/1.1 400 ") and answer.endswith(b"[closed]")
 
