@@ -167,7 +167,6 @@ async def test_checklist_06_one_is_pending_a_task_five_in_ten_minutes_and_none_i
 async def test_checklist_07_only_the_login_device_and_session_that_offered_may_answer(
     app: AppUnderTest, laptop: Browser, task: TaskId
 ) -> None:
-    """Attack 20; that another key does not collect, and that a wrong number is the end, are lines 8 and 10."""
     tablet = await again(app, laptop, "tablet")
     session = (await laptop.post("/sessions", {})).json["id"]
     other = (await laptop.post("/sessions", {})).json["id"]
@@ -409,6 +408,23 @@ async def test_who_is_signed_out_meanwhile_has_let_nobody_in(app: AppUnderTest, 
     told = await laptop.get("/me")
     assert (told.status, told.json["reason"]) == (401, "revoked")  # so that its page lets go of what it keeps
     assert "reason" not in (await app.nobody.get("/me")).json
+
+
+async def test_attack_20_whoever_answers_or_collects_in_anothers_place_ends_it(
+    app: AppUnderTest, laptop: Browser, task: TaskId
+) -> None:
+    tablet = await again(app, laptop, "tablet")
+    for trick in ("another session approves", "another key collects", "a wrong number"):
+        made, phone = await offer(laptop, task), Phone(app, ECKey.generate_key("P-256"))
+        number = (await phone.redeem(made)).json["number"]
+        if trick == "another session approves":
+            assert (await approve(tablet, made, number)).status == 403
+        elif trick == "another key collects":
+            assert (await Phone(app, ECKey.generate_key("P-256"), claim=phone.claim).collect(made)).status == 404
+        else:
+            assert (await approve(laptop, made, number % 90 + 10)).status == 409
+        assert (await approve(laptop, made, number)).status == 409, trick
+        assert (await phone.collect(made)).status == 404, trick
 
 
 async def test_attack_21_previews_scanners_and_prefetches_burn_nothing(
