@@ -26,16 +26,22 @@ type Step =
   | { do: "reopen"; step: Y.Map<unknown> }
   | { do: "leave"; id: string };
 
+/** The decisions that others took the place of. */
+export function replacedIn(doc: Y.Doc): ReadonlySet<string> {
+  return new Set(readLedger(doc).decisions.flatMap((one) => one.supersedes));
+}
+
 /** Whether an answer has filed anything that can be taken back, and was not undone before. */
-export function canUndo(doc: Y.Doc, message: Message): boolean {
-  return !message.refs.some((ref) => ref.kind === "undone") && planOf(doc, message).some((step) => step.do !== "leave");
+export function canUndo(doc: Y.Doc, message: Message, replaced = replacedIn(doc)): boolean {
+  if (message.refs.some((ref) => ref.kind === "undone")) return false;
+  return planOf(doc, message, replaced).some((step) => step.do !== "leave");
 }
 
 /** Take back what it filed; the answer stays, and says by whom it was undone and which entries were left. */
 export function undoAnswer(doc: Y.Doc, message: Message, who: Writer): void {
   const entry = root(doc, "messages").get(message.id);
   if (!(entry instanceof Y.Map)) return;
-  const plan = planOf(doc, message);
+  const plan = planOf(doc, message, replacedIn(doc));
   const left = plan.flatMap((step) => (step.do === "leave" ? [step.id] : []));
   doc.transact(() => {
     for (const step of plan) {
@@ -48,11 +54,10 @@ export function undoAnswer(doc: Y.Doc, message: Message, who: Writer): void {
   }, LEDGER);
 }
 
-function planOf(doc: Y.Doc, message: Message): Step[] {
+function planOf(doc: Y.Doc, message: Message, replaced: ReadonlySet<string>): Step[] {
   const said = root(doc, "messages").get(message.id);
   if (!(said instanceof Y.Map)) return [];
   const agents = new Set([said._item!.id.client, ...[...said._map.values()].map((item) => item.id.client)]);
-  const replaced = new Set(readLedger(doc).decisions.flatMap((one) => one.supersedes));
   const filed = message.refs.filter((ref): ref is Filed => ref.kind === "filed");
   return filed.flatMap((ref): Step[] => {
     const [from, entry] = find(doc, ref);

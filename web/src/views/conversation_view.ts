@@ -10,7 +10,7 @@ import * as Y from "yjs";
 import { readMessages, type Message, type Ref } from "../doc/conversation";
 import { addMessage } from "../doc/entries";
 import { root } from "../doc/schema";
-import { canUndo, undoAnswer } from "../doc/undoing";
+import { canUndo, replacedIn, undoAnswer } from "../doc/undoing";
 import type { Api, Turn } from "../sync/api";
 import { ago, inFull, say } from "../words/language";
 import { draftOf, keepDraft } from "./drafts";
@@ -59,6 +59,7 @@ export class ConversationView extends PageElement {
   #asking: ReturnType<typeof setTimeout> | null = null;
   #isAtEnd = true;
   #told = "";
+  #replaced: ReadonlySet<string> = new Set();
 
   constructor() {
     super();
@@ -114,6 +115,7 @@ export class ConversationView extends PageElement {
     const all = readMessages(this.doc);
     const messages = all.slice(-this.shown);
     const entries = entriesOf(this.doc);
+    this.#replaced = replacedIn(this.doc);
     return html`<h2 class="unseen">${say("talk.title")}</h2>
       <div class="messages" tabindex="0" role="region" aria-label=${say("talk.title")} @scroll=${this.#scrolled}>
         ${
@@ -191,7 +193,7 @@ export class ConversationView extends PageElement {
       undoAnswer(this.doc, one, { name: this.me.name });
       this.requestUpdate();
     };
-    return undoneView(one.refs, entries, this.editable && canUndo(this.doc, one) ? undo : null);
+    return undoneView(one.refs, entries, this.editable && canUndo(this.doc, one, this.#replaced) ? undo : null);
   }
 
   /** What became of a message that nobody has answered. */

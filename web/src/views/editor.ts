@@ -3,8 +3,9 @@
  * be given a body of a schema that it does not know.
  */
 
-import { Editor } from "@tiptap/core";
+import { Editor, Extension } from "@tiptap/core";
 import { CollaborationCaret } from "@tiptap/extension-collaboration-caret";
+import { Plugin } from "@tiptap/pm/state";
 import { html, nothing, type PropertyValues } from "lit";
 import type * as Y from "yjs";
 
@@ -32,6 +33,21 @@ export interface Beginning {
 const SAMPLE = 2_000;
 /** ProseMirror reads the last of a composed word this long after its end. */
 const COMPOSED = 60;
+
+/** In which language the words are, for who reads them out. */
+const Tongue = Extension.create({
+  name: "tongue",
+  addProseMirrorPlugins: () => [
+    new Plugin({
+      props: {
+        attributes: ({ doc }): Record<string, string> => {
+          const lang = langOf(doc.textBetween(0, Math.min(doc.content.size, SAMPLE), " "));
+          return lang ? { lang } : {};
+        },
+      },
+    }),
+  ],
+});
 
 export class TaskEditor extends PageElement {
   static override properties = {
@@ -204,6 +220,7 @@ export class TaskEditor extends PageElement {
         ...editorSchema(),
         Pasting,
         PlaceMark,
+        Tongue,
         ...collaboration(this.body),
         CollaborationCaret.configure({
           provider: { awareness },
@@ -219,16 +236,12 @@ export class TaskEditor extends PageElement {
           compositionstart: () => this.#compose(),
           compositionend: () => this.#composed(),
         },
-        attributes: ({ doc }) => {
-          const lang = langOf(doc.textBetween(0, Math.min(doc.content.size, SAMPLE), " "));
-          return {
-            role: "textbox",
-            "aria-multiline": "true",
-            "aria-label": this.label,
-            "data-placeholder": say("document.write"),
-            class: "words",
-            ...(lang ? { lang } : {}),
-          };
+        attributes: {
+          role: "textbox",
+          "aria-multiline": "true",
+          "aria-label": this.label,
+          "data-placeholder": say("document.write"),
+          class: "words",
         },
       },
       onTransaction: () => this.requestUpdate(),
