@@ -8,7 +8,7 @@ anyone. A lookup that was under way meanwhile does not fill the cache.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final, Literal, Protocol
 
 from crdt_docs.ids import TaskId, UserId
@@ -31,6 +31,8 @@ _CLOSED: Final = {
     "host": "A host's bearer reads offers of turns and leases them, and does nothing else.",
 }
 _KEPT: Final = 50_000
+FEW: Final = 8
+"""So many places are looked up one by one rather than with all others of their user."""
 
 
 class Places(Protocol):
@@ -38,6 +40,10 @@ class Places(Protocol):
 
     async def place(self, user: UserId, task: TaskId) -> Place | None:
         """The user's place on the task, over or not; None for no such task and for none of theirs alike."""
+        ...
+
+    async def places_of(self, user: UserId) -> Mapping[TaskId, Place]:
+        """The user's place on each of their tasks."""
         ...
 
 
@@ -83,6 +89,15 @@ class Authority:
             raise Forbidden(f"This takes the role {least.name.lower()}; yours is {role.name.lower()}.")
         return role
 
+    async def learn(self, user: UserId, tasks: Collection[TaskId]) -> None:
+        """Look the user's places up at once, if many of these are not known: a list asks for each of its tasks."""
+        if sum((task, user) not in self._known for task in tasks) <= FEW:
+            return
+        epoch = self._epoch
+        found = await self._places.places_of(user)
+        if epoch == self._epoch:
+            self._keep({(task, user): place for task, place in found.items()})
+
     def forget(self, task: TaskId, user: UserId | None = None) -> None:
         """A place on the task changed: the user's, or any (None)."""
         self._epoch += 1
@@ -98,10 +113,13 @@ class Authority:
         epoch = self._epoch
         found = await self._places.place(user, task)
         if found is not None and epoch == self._epoch:  # strangers are not cached: they could fill it with guesses
-            self._known[key] = found
-            while len(self._known) > _KEPT:
-                self._known.popitem(last=False)
+            self._keep({key: found})
         return found
+
+    def _keep(self, places: Mapping[tuple[TaskId, UserId], Place]) -> None:
+        self._known.update(places)
+        while len(self._known) > _KEPT:
+            self._known.popitem(last=False)
 
 
 def require_door(principal: Principal, door: Door) -> None:

@@ -139,6 +139,7 @@ def routes(
         device = await _device(devices, who, new.device, now)
         session = await sessions.start(who.user, device, new.framework, now, who.token)
         unfinished = await sessions.unfinished(who.user, TASKS)
+        await authority.learn(who.user, [one.task.id for one in unfinished])
         mine = [one for one in unfinished if isinstance(await authority.judge(who, one.task.id), Allow)]
         message = new.first_message or ""
         priors = await _priors(reader, mine, device, read=bool(message.strip()))

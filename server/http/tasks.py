@@ -81,6 +81,7 @@ def routes(
         else:
             only = await tasks.get(who.user, who.task)
             found = [only] if only is not None and asked.status in (None, only[0].status) else []
+        await authority.learn(who.user, [task.id for task, _ in found])
         verdicts = [(task, await authority.judge(who, task.id)) for task, _ in found]
         shown = [task_answer(task, verdict.role) for task, verdict in verdicts if isinstance(verdict, Allow)]
         elsewhere = [one for _, one in verdicts if isinstance(one, Deny) and one.reason != "delegation_over"]

@@ -49,6 +49,11 @@ class Policies:
         rows = await self._database.all(f"SELECT m.user, {PLACE} FROM members m {RULED} WHERE m.task = ?", task)
         return {UserId(row[0]): place_of(row[1:]) for row in rows}
 
+    async def places_of(self, user: UserId) -> dict[TaskId, Place]:
+        """The user's place on each of their tasks."""
+        rows = await self._database.all(f"SELECT m.task, {PLACE} FROM members m {RULED} WHERE m.user = ?", user)
+        return {TaskId(row[0]): place_of(row[1:]) for row in rows}
+
 
 def place_of(row: tuple[Any, ...]) -> Place:
     """A place from a row of the columns of ``PLACE``."""

@@ -64,6 +64,19 @@ async def test_a_role_is_looked_up_once(nouns: Nouns, ana: User, task: TaskId) -
     assert places.lookups == 1
 
 
+async def test_the_places_of_a_long_list_are_looked_up_at_once(nouns: Nouns, ana: User, task: TaskId) -> None:
+    tasks = [task, *[(await nouns.tasks.create(ana.id, f"Task {number}", 0.0)).id for number in range(20)]]
+    places = SlowPolicies(nouns)
+    authority = Authority(places, FakeClock())
+    await authority.learn(ana.id, tasks)
+    assert [await authority.role(Principal(ana.id, "ana"), one) for one in tasks] == [Role.OWNER] * 21
+    assert places.lookups == 0
+    await nouns.tasks.delete(ana.id, task)
+    authority.forget(task)
+    with pytest.raises(NotFound):
+        await authority.role(Principal(ana.id, "ana"), task)
+
+
 async def test_a_stranger_and_a_task_that_is_not_there_are_the_same_to_it(
     nouns: Nouns, ana: User, task: TaskId
 ) -> None:
