@@ -98,7 +98,7 @@ export class MembersDialog extends PageDialog {
             : nothing
         }
         ${
-          isSelf || isOwner
+          (isSelf && !this.me.visiting) || isOwner
             ? html`<button
                 type="button"
                 class="plain"
