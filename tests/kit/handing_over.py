@@ -4,15 +4,14 @@ but that the honest ones go well.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
-from joserfc import jws
 from joserfc.jwk import ECKey
 from kit.app_under_test import HOST, ORIGIN, Answered, AppUnderTest, Browser
+from kit.keyed import proof
 
-from crdt_docs.ids import UserId, new_id
+from crdt_docs.ids import UserId
 from server.http.endpoint import PREFIX
 
 ANDROID = "Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0 Mobile Safari/537.36"
@@ -45,7 +44,8 @@ class Phone:
         """One request, with a proof if it has a key."""
         extra: dict[str, str | None] = {"user_agent": ANDROID}
         if self.key is not None:
-            extra["dpop"] = prove(self.app, self.key, "POST", PREFIX + path)
+            now, nonce = self.app.clock.now(), self.app.doors.proofs.nonces.issue()
+            extra["dpop"] = proof(self.key, "POST", f"http://{HOST}{PREFIX}{path}", now, nonce)
         return await Browser(self.app.app, {"origin": ORIGIN}, address=self.place).post(path, body, **extra)
 
     async def redeem(self, offer: Offer) -> Answered:
@@ -90,16 +90,3 @@ async def hand_over(app: AppUnderTest, laptop: Browser, task: str, **more: objec
     collected = await phone.collect(made)
     assert collected.status == 201, collected.body
     return phone.signed_in(collected), made
-
-
-def prove(app: AppUnderTest, key: ECKey, method: str, path: str) -> str:
-    """A proof by the key for one request (RFC 9449)."""
-    header = {"typ": "dpop+jwt", "alg": "ES256", "jwk": key.as_dict(private=False)}
-    claims = {
-        "jti": new_id(),
-        "htm": method,
-        "htu": f"http://{HOST}{path}",
-        "iat": int(app.clock.now()),
-        "nonce": app.doors.proofs.nonces.issue(),
-    }
-    return jws.serialize_compact(header, json.dumps(claims).encode(), key, algorithms=["ES256"])

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 from kit.app_under_test import AppUnderTest, Browser, app_under_test, on_the_wire
 from kit.handing_over import Phone, approve, hand_over, offer
@@ -123,7 +124,7 @@ async def test_attack_08_a_revoked_device_is_closed_at_once_and_what_it_sent_bef
             nonlocal sent
             try:
                 for n in range(1, 20_000):
-                    await anyio.sleep(0)
+                    await anyio.lowlevel.checkpoint()
                     await revoked.send(encode(Update(update(section(7, n, string("x", origin=(7, n - 1)))))))
                     sent = n
             except ConnectionClosed:
