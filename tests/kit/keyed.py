@@ -73,7 +73,7 @@ class Keyed(Browser):
 async def sign_in(app: AppUnderTest, name: str = "owner", scheme: str = "http", key: ECKey | None = None) -> Keyed:
     """A page that opened a link and showed a key with it."""
     origin = ORIGIN if scheme == "http" else SECURE
-    page = Keyed(app.app, {"origin": origin}, scheme=scheme, world=app, **({"key": key} if key is not None else {}))
+    page = Keyed(app.app, {"origin": origin}, scheme=scheme, world=app, key=key or new_key())
     answer = await page.post("/signin", {"key": await app.doors.links.issue_by_name(name), "device": "laptop"})
     assert answer.status == 201, answer.body
     page.headers["cookie"] = answer.headers["set-cookie"].partition(";")[0]
