@@ -9,9 +9,9 @@ from typing import Any
 import anyio
 import pytest
 from joserfc.jwk import ECKey
-from kit.app_under_test import ORIGIN, Answered, AppUnderTest, Browser
-from kit.handing_over import prove
+from kit.app_under_test import HOST, ORIGIN, Answered, AppUnderTest, Browser
 from kit.intruder import FOREIGN, WITHOUT_IDS, fill, new_world
+from kit.keyed import new_key, proof
 from kit.watching import Wire, closing, is_open, wire_in
 
 from crdt_docs.ids import DeviceId, TaskId, UserId, new_id
@@ -50,6 +50,11 @@ async def as_guest(app: AppUnderTest, link: dict[str, Any]) -> Browser:
     me = (await guest.get("/me")).json
     guest.user, guest.device = UserId(me["user"]["id"]), DeviceId(me["device"])
     return guest
+
+
+def prove(app: AppUnderTest, key: ECKey, method: str, path: str) -> str:
+    """A proof by the key for one request."""
+    return proof(key, method, f"http://{HOST}{path}", app.clock.now(), app.doors.proofs.nonces.issue())
 
 
 async def test_a_guest_comes_in_under_a_name_of_ours_to_that_task_alone(wire: Wire) -> None:
@@ -169,7 +174,7 @@ async def test_a_link_for_people_of_this_server_or_for_devices_with_a_key_lets_n
     assert refused.status == 403 and refused.json["reason"] == "policy_device" and TITLE not in str(refused.body)
     listed = (await owner.get(f"/tasks/{task}/shares")).json["shares"]
     assert {one["id"]: one["uses"] for one in listed} == {keyed["id"]: 0, known["id"]: 1}
-    key = ECKey.generate_key("P-256", private=True)
+    key = new_key()
     came = await present(app, keyed, dpop=prove(app, key, "POST", f"{PREFIX}/shares/redeem"))
     assert came.status == 200
     headers = {"origin": ORIGIN, "cookie": came.headers["set-cookie"].partition(";")[0]}
