@@ -172,11 +172,8 @@ class Erasure:
         return documents
 
     def _finish(self, tasks: Iterable[TaskId]) -> tuple[str, ...]:
-        self._of.keys.shred(tasks)
-        return tuple(
-            f"{path} can't be reached: replace it by the keys that the next backup writes"
-            for path in self._of.keys.renew_copies()
-        )
+        missed = self._of.keys.shred(tasks)
+        return tuple(f"{path} can't be reached: replace it by the keys that the next backup writes" for path in missed)
 
     def _documents(self, tasks: set[TaskId]) -> list[DocName]:
         return sorted(name for name, _, _ in self._of.log.names() if name.task in tasks)

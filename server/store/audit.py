@@ -33,7 +33,8 @@ class Ends(NamedTuple):
     base: bytes
     last: int
     head: bytes
-    seal: bytes
+    seal: bytes | None
+    """None: there are only events of before there were seals."""
 
     @property
     def text(self) -> bytes:
@@ -94,7 +95,7 @@ class Audit:
         """
         ends = await _ends(self._database)
         found: list[tuple[int, str]] = []
-        if ends.last and ends.seal != self._seal(ends.text):
+        if not self._is_sound(ends):
             found.append((ends.last, "the end of the trail is not sealed by this folder's key"))
         before, last, cut, named = ends.base, ends.first - 1, set[int](), set[int]()
         while rows := await self._database.all(
@@ -191,19 +192,21 @@ class Audit:
 
     async def _put(self, tx: Transaction, ends: Ends, before: Ends | None) -> None:
         """Seal the new ends, unless those before were not."""
-        sound = before is None or not before.last or before.seal == self._seal(before.text)
-        seal = self._seal(ends.text) if sound else BROKEN
+        seal = self._seal(ends.text) if before is None or self._is_sound(before) else BROKEN
         await tx.all("INSERT OR REPLACE INTO audit_ends VALUES (1, ?, ?, ?, ?, ?)", *ends[:4], seal)
+
+    def _is_sound(self, ends: Ends) -> bool:
+        return ends.seal is None or ends.seal == self._seal(ends.text)
 
 
 async def _ends(database: Database | Transaction) -> Ends:
     row = await database.one("SELECT first, base, last, head, seal FROM audit_ends")
     if row is not None:
         return Ends(*row)
-    last = await database.one("SELECT id, hash FROM audit ORDER BY id DESC LIMIT 1")
+    last = await database.one("SELECT id, hash, digest_by FROM audit ORDER BY id DESC LIMIT 1")
     if last is None:
-        return Ends(1, GENESIS, 0, GENESIS, b"")
-    return Ends(1, GENESIS, last[0], last[1], b"")
+        return Ends(1, GENESIS, 0, GENESIS, None)
+    return Ends(1, GENESIS, last[0], last[1], None if last[2] is None else BROKEN)
 
 
 def _wrong(row: Row, before: bytes) -> str:

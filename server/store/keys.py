@@ -113,12 +113,12 @@ class Keys:
         found = self._run("SELECT key FROM task_keys WHERE kid = ?", kid)
         return found[0][0] if found else None
 
-    def shred(self, tasks: Iterable[str]) -> None:
-        """Forget the keys of these tasks for good, here and in the copies that can be reached."""
+    def shred(self, tasks: Iterable[str]) -> list[str]:
+        """Forget the keys of these tasks for good, here and in the copies; those that can't be reached."""
         for task in tasks:
             self._run("DELETE FROM task_keys WHERE task = ?", task)
         self._run("VACUUM")
-        self.renew_copies()
+        return self.renew_copies()
 
     # The ledger of what was erased
 
@@ -147,7 +147,7 @@ class Keys:
         self._copy(path)
 
     def renew_copies(self) -> list[str]:
-        """Write the copies anew that can be reached; those that can't be, for whoever must see to them."""
+        """Write the copies anew; those that can't be reached, for whoever must see to them."""
         missed = []
         for (path,) in self._run("SELECT path FROM copies ORDER BY path"):
             try:

@@ -14,8 +14,9 @@ from kit.app_under_test import HOST, AppUnderTest, Browser, app_under_test
 from kit.rooms import Peer
 from starlette.datastructures import Headers
 
-from crdt_docs.ids import DocName, TaskId
+from crdt_docs.ids import DocName, TaskId, UserId
 from server.domain.access import Principal, Role
+from server.domain.audit import GENESIS, AuditEvent, Deed
 from server.domain.errors import ClewError, Forbidden, TooMany, Unauthenticated
 from server.domain.turn import HEAD_START
 from server.rooms import quota
@@ -189,6 +190,24 @@ async def test_attack_45_a_trail_that_was_shortened_with_its_end_is_not_sealed(t
         await ana.post("/tokens", {})
         assert any("not sealed" in why for _, why in await app.nouns.audit.findings()), "nor ever again"
         assert any(at == number for at, _ in await app.nouns.audit.findings(number, head)), "a noted head tells, too"
+
+
+async def test_a_trail_of_before_there_were_seals_goes_on_and_can_be_cut(app: AppUnderTest) -> None:
+    before, database, audit = GENESIS, app.nouns.database, app.nouns.audit
+    for number in range(1, 4):
+        event = AuditEvent("token.made", float(number), Deed(user=UserId("somebody")), None, ("a-token",))
+        before = event.chained(before)
+        await database.write(
+            "INSERT INTO audit (id, at, event, user, subjects, hash) VALUES (?, ?, ?, ?, ?, ?)",
+            number, event.at, event.event, "somebody", '["a-token"]', before,
+        )  # fmt: skip
+    assert await audit.findings() == []
+    await app.sign_in("ana")
+    assert await audit.findings() == []
+    assert await audit.cut({"somebody"}, 9.0) == 3 and await audit.findings() == []
+    assert all(event.by.user != "somebody" for event in await audit.latest())
+    await database.write("UPDATE audit SET hash = x'00' WHERE id = 3")
+    assert await audit.findings() != []
 
 
 async def test_pruning_keeps_the_chain_and_says_what_is_gone(app: AppUnderTest) -> None:
