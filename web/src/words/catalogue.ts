@@ -541,7 +541,6 @@ export const CATALOGUE = {
     "此地址只能在本机打开。请先在此用另一台设备可访问的地址打开 Clew。",
   ],
   "handoff.title": ["Continue on another device", "在另一台设备上继续"],
-  "handoff.short": ["Continue elsewhere", "换设备继续"],
   "handoff.scan": [
     "Scan this with a device on which you are signed in. It opens this task there, and nothing else.",
     "请用您已登录的设备扫描。它只会在那台设备上打开此任务。",
