@@ -241,7 +241,9 @@ async def test_attack_44_sockets_turns_and_replicas_of_an_erased_person_bring_no
         assert [user.name for user in await nouns.users.all() if user.id == scene.bob.user] == ["bob"]
 
 
-async def test_an_erasure_that_a_crash_interrupted_is_finished_at_the_next_start(tmp_path: Path) -> None:
+async def test_an_erasure_that_a_crash_interrupted_is_finished_at_the_next_start(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     data = tmp_path / "data"
     async with scene_in(data) as scene:
         await fill(scene)
@@ -252,6 +254,13 @@ async def test_an_erasure_that_a_crash_interrupted_is_finished_at_the_next_start
     async with open_services(Config(data=data, durability="process", agent=False)) as services:
         assert await services.nouns.users.get(ann) is None
     assert holding(data, MARK, ann) == []
+    for words, said in (
+        (["erase", "--user", "nobody"], ""),
+        (["erase", "--user", "bob", "--refuse-owned"], "bob is erased: 2 private tasks are gone, 0 shared ones stay."),
+        (["audit", "list", "--event", "user"], "user.erased"),
+    ):
+        code = await anyio.to_thread.run_sync(main, [*words, "--data", str(data)])
+        assert code == (0 if said else 1) and said in capsys.readouterr().out
 
 
 async def test_a_task_that_others_are_on_is_handed_on_or_nothing_is_erased(tmp_path: Path) -> None:
