@@ -35,6 +35,8 @@ OLDEST_SQLITE: Final = (3, 37, 0)
 """The first with STRICT tables; RETURNING is older."""
 ANSWERS_WITHIN: Final = 5.0
 LEAST_FREE: Final = 200_000_000
+OTHERS: Final = frozenset({"CLEW_CONFIG", "CLEW_CREDENTIALS", "CLEW_SERVER", "CLEW_TOKEN"})
+"""Variables that other commands read."""
 
 Mark = Literal["ok", "note", "WRONG"]
 
@@ -81,7 +83,7 @@ def examine(loaded: Loaded) -> Iterator[Finding]:
     yield _look_at_page()
     yield _look_at_agent(config)
     for name in sorted(os.environ):
-        if name.startswith("CLEW_") and name not in {s.variable for s in SETTINGS} | {"CLEW_CONFIG"}:
+        if name.startswith("CLEW_") and name not in {s.variable for s in SETTINGS} | OTHERS:
             yield Finding("note", "environment", f"{name} means nothing to Clew")
 
 
