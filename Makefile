@@ -30,7 +30,7 @@ BROWSER := $(shell command -v chromium || command -v chromium-browser || command
 
 WEB_FILES := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/dist/*' 2>/dev/null)
 
-.PHONY: help run dev test check pytest web tour bench soak lock clean
+.PHONY: help run dev test check pytest web tour clerk bench soak lock clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -60,6 +60,9 @@ web: $(STAMPS)/web $(STAMPS)/static ## build the page into server/static
 
 tour: $(STAMPS)/dev $(STAMPS)/static $(STAMPS)/chromium ## walk through the page and draw docs/tour anew
 	CLEW_TOUR=1 $(BIN)/pytest tests/browser/test_tour.py
+
+clerk: $(STAMPS)/dev ## learn the clerk's weights anew from the labelled messages
+	$(PY) -m agent.clerk.training tests/agent/statements
 
 bench: $(STAMPS)/dev $(STAMPS)/interop ## measurements beside peers; prints tables
 	$(PY) -m bench $(ARGS)
