@@ -125,17 +125,13 @@ class Connection:
         """From the next frame on; a page is told. Who may write now is asked for what was refused before."""
         before, self.role = self.role, role
         if role != before:
-            self._tell_page({"kind": "role", "task": self.room.name.task, "role": role.name.lower()})
+            self.tell_page({"kind": "role", "task": self.room.name.task, "role": role.name.lower()})
         part = self.room.name.part
         if may_write(role, part) and not may_write(before, part) and not self._asked:
             self.ask()
 
-    def rename(self, name: str) -> None:
-        """Its person is called that now, and shown so with the next that it says of itself."""
-        self.principal = replace(self.principal, name=name)
-        self._tell_page({"kind": "renamed", "name": name})
-
-    def _tell_page(self, notice: dict[str, str]) -> None:
+    def tell_page(self, notice: dict[str, str]) -> None:
+        """Tell a person's page something beside the document; whoever came without a cookie is none."""
         if self.principal.login is not None:
             self.send(encode(Notice(json.dumps(notice, separators=(",", ":")))))
 

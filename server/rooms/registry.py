@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -206,10 +207,10 @@ class Rooms:
 
     def rename(self, user: UserId, name: str) -> None:
         """From here on a person is shown by that name; a page of theirs is told, and says anew that it is here."""
-        for room in self.live():
-            for connection in tuple(room.connections):
-                if connection.principal.user == user and connection.principal.kind == "user":
-                    connection.rename(name)
+        for connection in [connection for room in self.live() for connection in room.connections]:
+            if connection.principal.user == user and connection.principal.kind == "user":
+                connection.principal = replace(connection.principal, name=name)
+                connection.tell_page({"kind": "renamed", "name": name})
 
     def notify(self, matches: Callable[[Principal], bool], frame: bytes) -> None:
         """Say something to whom it matches, beside any document. It is said once to each of their connections."""

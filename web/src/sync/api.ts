@@ -4,6 +4,7 @@
  */
 
 import { DeviceKey } from "./device_key";
+import type { Where } from "./where";
 
 export interface Task {
   id: string;
@@ -45,15 +46,6 @@ export interface Change extends Item {
   /** Whether it was the person who asks, on another device. */
   you: boolean;
   at: string | null;
-}
-
-/** Where somebody was in a task: which part of the page, which document, where in its words. */
-export interface Where {
-  panel: string;
-  document: string;
-  /** A place in the body of that document's generation, as Yjs writes it. */
-  caret?: unknown;
-  generation?: number;
 }
 
 /**

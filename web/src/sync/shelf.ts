@@ -3,7 +3,8 @@
  * and what was set aside. Owns the names of the copies; must never hold a secret, nor outlive a sign-out.
  */
 
-import type { Me, Task, Where } from "./api";
+import type { Me, Task } from "./api";
+import type { Where } from "./where";
 
 type Store = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 

@@ -3,9 +3,10 @@
  * told rarely while one moves, and not lost when the page is closed; must never tell of merely looking in.
  */
 
-import type { Api, Where } from "./api";
+import type { Api } from "./api";
 import type { Session } from "./session";
 import type { Shelf } from "./shelf";
+import type { Where } from "./where";
 
 /** Milliseconds without a move. */
 const SETTLED = 3_000;

@@ -123,6 +123,7 @@ export class DocumentsView extends PageElement {
   #choose(id: string): void {
     this.chosen = id;
     this.dispatchEvent(new CustomEvent("chosen", { detail: id, bubbles: true }));
+    this.dispatchEvent(new CustomEvent("moved", { bubbles: true }));
   }
 
   readonly #add = (): void => this.#choose(addDocument(this.sync.doc, ""));

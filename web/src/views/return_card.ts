@@ -5,8 +5,9 @@
 
 import { html, nothing } from "lit";
 
-import type { Api, Candidate, Change, Item, Person, Resumption, Where } from "../sync/api";
+import type { Api, Candidate, Change, Item, Person, Resumption } from "../sync/api";
 import type { Correction } from "../sync/correction";
+import type { Where } from "../sync/where";
 import { ago, inFull, say, type Plain } from "../words/language";
 import { langOf } from "../words/script";
 import { follow, isSignedOut, PageElement, signedOut, whyOf } from "./element";

@@ -5,7 +5,8 @@
 
 import { html, nothing } from "lit";
 
-import type { Api, Candidate, Me, Task, Where } from "../sync/api";
+import type { Api, Candidate, Me, Task } from "../sync/api";
+import type { Where } from "../sync/where";
 import { Problem } from "../sync/api";
 import type { Session } from "../sync/session";
 import type { Shelf } from "../sync/shelf";

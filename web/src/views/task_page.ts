@@ -4,37 +4,33 @@ import { html, nothing } from "lit";
 import { keyed } from "lit/directives/keyed.js";
 
 import { readMeta, root, type Readable } from "../doc/schema";
-import { putBack } from "../doc/unsent";
-import { Problem, type Api, type Me, type Task, type Where } from "../sync/api";
+import { Problem, type Api, type Me, type Task } from "../sync/api";
 import type { Shown } from "../sync/light";
 import { mayWrite, OpenTask } from "../sync/open_task";
 import type { Session } from "../sync/session";
 import type { Shelf } from "../sync/shelf";
 import type { End } from "../sync/ticket_socket";
-import { Whereabouts } from "../sync/whereabouts";
-import { inFull, say, type Plain } from "../words/language";
-import "./access_confirm";
+import { say, type Plain } from "../words/language";
 import { reasonOf, UNCONFIRMED } from "./access_words";
 import { Announcer } from "./announcer";
 import "./conversation_view";
 import type { ConversationView } from "./conversation_view";
 import "./documents_view";
-import type { DocumentsView } from "./documents_view";
 import { follow, go, isRevoked, isSignedOut, PageElement, revoked, signedOut, whyOf } from "./element";
 import { handOverSign } from "./handoff_parts";
 import "./ledger_view";
 import type { LedgerView } from "./ledger_view";
 import { lightView, wordsOf } from "./light_view";
-import "./members_dialog";
 import { appMenu } from "./menu";
-import { offersView } from "./offers_view";
-import { PANELS, panelNav, type Panel } from "./panels";
+import { DeviceNames } from "./own_devices";
+import { panelNav, type Panel } from "./panels";
 import { agentsHere, alsoHere, peopleHere, peopleView, type AgentHere, type PersonHere } from "./people";
-import "./return_card";
 import { saveFile } from "./saving";
 import "./agents_switch";
+import { catchUpView, dialogsView } from "./task_dialogs";
 import { taskMenu } from "./task_menu";
-import { awayView, brokenCopy, signInAgain } from "./task_notices";
+import { noticesView } from "./task_notices";
+import { TaskPlace } from "./task_place";
 
 /** Close codes that y-websocket does not retry, in words. */
 const ENDED: Record<number, Plain> = { 4403: "ended.forbidden", 4404: "ended.gone", 4429: "ended.fast" };
@@ -83,11 +79,8 @@ export class TaskPage extends PageElement {
   declare agents: AgentHere[];
   #open: OpenTask | null = null;
   #awayTimer: ReturnType<typeof setTimeout> | null = null;
-  #begins: { where: Where; isBrought: boolean } | null = null;
-  /** Where to put the caret. */
-  #place: DocumentsView["place"] = null;
-  #whereabouts: Whereabouts | null = null;
-  readonly #deviceNames = new Map<string, string>();
+  #place: TaskPlace | null = null;
+  readonly #deviceNames = new DeviceNames();
   readonly #announcer = new Announcer((sentence) => (this.spoken = sentence));
 
   constructor() {
@@ -110,11 +103,7 @@ export class TaskPage extends PageElement {
     super.connectedCallback();
     addEventListener("beforeunload", this.#guard);
     visualViewport?.addEventListener("resize", this.#fit);
-    const { where, isBrought } = this.shelf.placeIn(this.task);
-    this.panel = PANELS.find((one) => one === where?.panel) ?? "talk";
-    this.chosen = where?.document ?? "";
-    this.#begins = where && { where, isBrought };
-    this.#whereabouts = new Whereabouts(this, () => this.#where());
+    this.#place = new TaskPlace(this, this);
     void this.#begin();
   }
 
@@ -123,7 +112,7 @@ export class TaskPage extends PageElement {
     removeEventListener("beforeunload", this.#guard);
     visualViewport?.removeEventListener("resize", this.#fit);
     this.#announcer.stop();
-    this.#whereabouts?.stop();
+    this.#place?.stop();
     if (this.#awayTimer) clearTimeout(this.#awayTimer);
     this.#open?.close();
     this.#open = null;
@@ -134,7 +123,6 @@ export class TaskPage extends PageElement {
     const name = (readable?.kind === "readable" && readable.meta.name) || this.#open?.known.name || say("task.untitled");
     document.title = `${name} · Clew`;
     const people = this.#sync ? this.#people() : [];
-    const also = alsoHere(people);
     return html`<div class="task-page" data-panel=${this.panel}>
       <header class="task-head">
         <a class="back" href="/" aria-label=${say("task.back")} @click=${(event: MouseEvent) => follow(this, event, "/")}>←</a>
@@ -155,55 +143,19 @@ export class TaskPage extends PageElement {
         ${appMenu(this.#menu(), !!this.me.visiting)}
         <div class="task-line">${lightView(this.light, this.#open?.keeping ?? "kept")} ${peopleView(people)}</div>
       </header>
-      <aside class="notices" aria-label=${say("task.notices")}>
-        ${this.failure ? html`<p class="failure" role="alert">${this.failure}</p>` : nothing}
-        ${this.isUnconfirmed ? html`<clew-access-confirm .api=${this.api} @confirmed=${() => location.reload()}></clew-access-confirm>` : nothing}
-        ${this.lost ? signInAgain(this.#goOn) : nothing} ${this.isAway && !this.lost && !this.failure ? awayView(this.#open?.keeping === "failed", () => this.#sync?.retry()) : nothing}
-        ${also ? html`<p class="also">${also}</p>` : nothing}
-        ${
-          this.me.visiting?.until
-            ? html`<p class="also">${say("visit.only", { until: inFull(Date.parse(this.me.visiting.until)) })}</p>`
-            : nothing
-        }
-        ${this.#open?.copy.broken ? brokenCopy(this.#open.copy, () => this.#open!.known.name) : nothing}
-        ${this.#open?.keeping === "failed" ? html`<p class="also">${say("copy.none")}</p>` : nothing}
-        ${offersView(this.#open?.offers ?? [], {
-          putBack: (offer) => {
-            putBack(this.#sync!.doc, offer.lost, say("offer.document"));
-            this.#open!.settle(offer);
-          },
-          discard: (offer) => this.#open!.settle(offer),
-          mayWrite: this.#mayWrite,
-        })}
-      </aside>
+      ${noticesView(this, {
+        open: this.#open,
+        also: alsoHere(people),
+        mayWrite: this.#mayWrite,
+        goOn: this.#goOn,
+      })}
       ${this.#body(readable)}
       <p class="unseen" role="status" aria-live="polite">${this.spoken}</p>
-      ${this.isAtMembers ? this.#members() : nothing}
-      ${
-        this.isHandingOver
-          ? html`<clew-handoff-dialog
-              .api=${this.api}
-              .session=${this.session}
-              .task=${this.task}
-              @closed=${() => (this.isHandingOver = false)}
-            ></clew-handoff-dialog>`
-          : nothing
-      }
+      ${dialogsView(this, {
+        own: (role) => void this.#change(() => Promise.resolve({ role })),
+        leave: this.#leave,
+      })}
     </div>`;
-  }
-
-  /** Where one is: with the caret that one came with, until it is put elsewhere. */
-  #where(): Where {
-    const { document, caret } = this.querySelector<DocumentsView>("clew-documents")?.whereabouts ?? { document: this.chosen, caret: null };
-    const before = this.#begins?.where;
-    const kept = before?.document === document ? { caret: before.caret, generation: before.generation } : {};
-    const now = caret === null ? kept : { caret, generation: this.#open?.generation };
-    return { panel: this.panel, document, ...(now as Pick<Where, "caret">) };
-  }
-
-  #moveTo(panel: Panel): void {
-    this.panel = panel;
-    this.#whereabouts?.moved();
   }
 
   get #sync() {
@@ -256,8 +208,8 @@ export class TaskPage extends PageElement {
     }
     const open = this.#open!;
     const { doc } = open.sync;
-    return html`${this.#catchUp()}
-      <main class="panels" @focusin=${this.#entered}>
+    return html`${catchUpView(this, open.known.name)}
+      <main class="panels" @focusin=${this.#place!.entered}>
         ${keyed(
           doc.guid,
           html`<clew-conversation
@@ -276,12 +228,9 @@ export class TaskPage extends PageElement {
               .sync=${open.sync}
               .chosen=${this.chosen}
               ?editable=${this.#mayWrite}
-              .place=${this.#place}
-              @chosen=${(event: CustomEvent<string>) => {
-                this.chosen = event.detail;
-                this.#whereabouts?.moved();
-              }}
-              @moved=${() => this.#whereabouts?.moved()}
+              .place=${this.#place!.caret}
+              @chosen=${(event: CustomEvent<string>) => (this.chosen = event.detail)}
+              @moved=${this.#place!.moved}
               @wrote=${() => this.#announcer.tell({ what: "wrote", who: this.#other() })}
             ></clew-documents>
             <clew-ledger
@@ -297,35 +246,8 @@ export class TaskPage extends PageElement {
             ></clew-ledger>`,
         )}
       </main>
-      ${panelNav(this.panel, (panel) => this.#moveTo(panel))}`;
+      ${panelNav(this.panel, (panel) => this.#place!.moveTo(panel))}`;
   }
-
-  #members() {
-    return html`<clew-members-dialog
-      .api=${this.api}
-      .me=${this.me}
-      .task=${this.task}
-      @closed=${() => (this.isAtMembers = false)}
-      @own-role=${(event: CustomEvent<Task["role"]>) => void this.#change(() => Promise.resolve({ role: event.detail }))}
-      @left=${this.#leave}
-    ></clew-members-dialog>`;
-  }
-
-  #catchUp() {
-    if (!this.isCatchingUp) return nothing;
-    const candidate = { task: { id: this.task, name: this.#open!.known.name }, why: "" };
-    return html`<aside class="catch-up" aria-label=${say("menu.catch_up")}>
-      <clew-return-card .api=${this.api} .me=${this.me} .candidate=${candidate} isOpen></clew-return-card>
-      <button type="button" class="close" @click=${() => (this.isCatchingUp = false)}>${say("close")}</button>
-    </aside>`;
-  }
-
-  /** On a wide screen, where all parts are shown, one is in the part that has the focus. */
-  readonly #entered = (event: FocusEvent): void => {
-    const name = (event.target as Element).closest(".panel")?.className.split(" ")[1]?.slice("panel-".length);
-    const panel = PANELS.find((one) => one === name);
-    if (panel && panel !== this.panel) this.#moveTo(panel);
-  };
 
   #show(panel: Panel, then: (view: HTMLElement) => void): void {
     this.panel = panel;
@@ -334,20 +256,11 @@ export class TaskPage extends PageElement {
 
   async #begin(): Promise<void> {
     try {
-      const opening = {
-        api: this.api,
-        session: this.session,
-        shelf: this.shelf,
-        task: this.task,
-        server: location.origin.replace(/^http/, "ws"),
-      };
-      const open = await OpenTask.open(opening);
+      const { api, session, shelf, task } = this;
+      const open = await OpenTask.open({ api, session, shelf, task, server: location.origin.replace(/^http/, "ws") });
       if (!this.isConnected) return open.close();
       this.#open = open;
-      const { where, isBrought = false } = this.#begins ?? {};
-      // in a document that began anew since, no place is what it was
-      if (where?.caret && where.generation === open.generation)
-        this.#place = { document: where.document, caret: where.caret, isBrought };
+      this.#place?.opened(open);
       open.on("changed", () => this.requestUpdate());
       open.on("swapped", () => this.#listen(open));
       open.on("ended", (end) => void this.#ended(end));
@@ -363,7 +276,7 @@ export class TaskPage extends PageElement {
     sync.on("light", (shown) => this.#shine(shown));
     sync.on("presence", () => {
       this.agents = agentsHere(sync.awareness.getStates());
-      void this.#nameDevices(sync.awareness.getStates());
+      void this.#deviceNames.learn(this.api, this.me.id, sync.awareness.getStates()).then((isNew) => isNew && redraw());
       redraw();
     });
     sync.on("ready", redraw);
@@ -373,19 +286,7 @@ export class TaskPage extends PageElement {
 
   #people(): PersonHere[] {
     const { awareness, doc } = this.#sync!;
-    return peopleHere(awareness.getStates(), doc.clientID, { device: this.me.device, names: this.#deviceNames });
-  }
-
-  /** Ask for the names of one's own devices as they turn up, each once. */
-  async #nameDevices(states: Map<number, unknown>): Promise<void> {
-    const own = [...states.values()].map((state) => (state as { user?: { id?: unknown; device?: unknown } } | null)?.user);
-    const devices = own.filter((user) => user?.id === this.me.id).map((user) => user?.device);
-    const isNew = (device: unknown): device is string => typeof device === "string" && !this.#deviceNames.has(device);
-    const found = devices.filter(isNew);
-    if (!found.length) return;
-    for (const device of found) this.#deviceNames.set(device, "");
-    for (const [device, name] of await this.api.deviceNames().catch(() => [])) this.#deviceNames.set(device, name);
-    this.requestUpdate();
+    return peopleHere(awareness.getStates(), doc.clientID, { device: this.me.device, names: this.#deviceNames.known });
   }
 
   /** Whom others' writing is ascribed to when it is read out: the one other person here, or just somebody. */
