@@ -28,7 +28,10 @@ class Wire:
     async def watch(self, who: Browser, task: str, part: str = "") -> ClientConnection:
         """A socket by a ticket of theirs, which has heard the document."""
         ticket = (await who.post(f"/tasks/{task}/tickets", {})).json["ticket"]
-        return await self.by(f"ticket.{ticket}", task, part)
+        socket = await self.by(f"ticket.{ticket}", task, part)
+        with anyio.fail_after(20):
+            await socket.recv()  # until then it may still be on its way in
+        return socket
 
     async def hocuspocus(self, credential: str, name: str) -> tuple[bytes, str]:
         """What the other wire answers to an Auth: its two bytes, and its words."""
@@ -51,7 +54,7 @@ class Wire:
         return socket
 
 
-async def closing(socket: ClientConnection, within: float = 5) -> tuple[int, str]:
+async def closing(socket: ClientConnection, within: float = 20) -> tuple[int, str]:
     """How the server closes the socket: the code and the reason."""
     with anyio.fail_after(within):
         try:
@@ -66,7 +69,7 @@ async def is_open(socket: ClientConnection) -> bool:
     """Whether the server still answers a barrier."""
     await socket.send(b"\x00\x01\x02\x00\x00")
     await socket.send(b"\x64\x2a")
-    with anyio.fail_after(5):
+    with anyio.fail_after(20):
         try:
             while await socket.recv() != b"\x64\x2a":
                 pass
