@@ -1,14 +1,12 @@
-"""The composition root: builds each part once, in order, and takes them down in reverse.
+"""The composition root: the parts of a server behind an address, until it is told to end.
 
-Owns what is given to whom. Must never decide anything itself.
+Owns which route leads where, and what is said of the server while it runs. Must never decide anything itself.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Final
@@ -18,94 +16,31 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, WebSocketRoute
 
-from crdt_docs.ids import Part, TaskId, UserId
-from crdt_docs.updates.parse import Parsed
-from server.config import Config, is_local
+from server.config import Config
 from server.control.backing_up import BackingUp
 from server.control.erasing import Erasing
 from server.control.mending import Mending
 from server.control.operator import Operator
 from server.control.wire import listen
-from server.domain.access import Role
-from server.domain.agent import BUILT_IN, Agent
-from server.domain.clock import Clock, SystemClock
-from server.domain.errors import ClewError
-from server.doors.authentication import Authentication, Keyring
-from server.doors.authority import Authority
-from server.doors.bound import Bound
-from server.doors.built_in import BuiltIn
-from server.doors.cookie import Cookies
-from server.doors.device_check import DeviceCheck
-from server.doors.erasure import Erasure, Present, Stores
-from server.doors.handoffs import Handing, Handover
-from server.doors.links import OneTimeLinks, Threshold
-from server.doors.notices import Notices
 from server.doors.origin import Hosts, OriginGate
-from server.doors.proofs import Proofs
-from server.doors.provider import Organisation, Provider, check_issuer
-from server.doors.proxy import Forwarded, Trust
-from server.doors.revocation import Live, Matches, Revocable, Revocation
-from server.doors.turnstile import REASONS, Turnstile, caps
-from server.doors.ways import open_ways, reach, read_secret
-from server.engine.pool import Engine
+from server.doors.proxy import Forwarded
+from server.doors.turnstile import REASONS
 from server.http import dbsc, health, problems, web
-from server.http.api import Doors, Parts, api
-from server.http.forgetting import forgetting
+from server.http.api import api
 from server.http.headers import Guarded
 from server.http.protocol import HttpProtocol
-from server.http.reader import Reader
-from server.http.resumptions import Resumptions, Sources
-from server.rooms import lanes
-from server.rooms.authors import Authors
-from server.rooms.compacting import Compacted
-from server.rooms.lanes import ThreadLane
 from server.rooms.limits import Limits
-from server.rooms.looking import Looking
-from server.rooms.registry import Rooms
-from server.rooms.shapes import FINISH, SHAPES
-from server.rooms.touches import Touches
-from server.store.folder import hold
-from server.store.keys import Keys
-from server.store.log import SqliteLog
-from server.store.nouns import Nouns, open_nouns
-from server.store.unsigning import Signatures
+from server.services import LOG, Services, open_services
 from server.sync.endpoint import SyncEndpoint
 from server.sync.entry import Entry
 from server.sync.hocuspocus import HocuspocusEndpoint
 from server.sync.intake import Intake
-from server.sync.presences import Presences
 from server.sync.protocol import SocketProtocol
-from server.turns.built_in import BuiltInAgent
-from server.turns.desk import Desk
-from server.turns.offers import Offers
-from server.turns.recovery import recover
 
 VERSION: Final = version("clew")
-LOG: Final = "log.db"
-TOUCH_EVERY: Final = 1.0
-BEAT_EVERY: Final = 60.0
-PRUNE_EVERY: Final = 86400.0
 PING_EVERY: Final = 20.0
 PONG_WITHIN: Final = 70.0
 """Longer than a slow reader is parked, so that it is told 1013 rather than cut for a pong it had no room to send."""
-
-
-@dataclass(frozen=True, slots=True)
-class Services:
-    """All parts of a server over one data folder, without its network."""
-
-    config: Config
-    clock: Clock
-    log: SqliteLog
-    nouns: Nouns
-    engine: Engine
-    rooms: Rooms
-    doors: Doors
-    presences: Presences
-    parts: Parts
-    desk: Desk
-    agent: BuiltInAgent | None
-    turnstile: Turnstile
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,179 +49,6 @@ class Serving:
 
     url: str
     services: Services
-
-
-class EngineOffload:
-    """The rooms' long work, done by the engine's pure-Python workers."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    async def parse(self, update: bytes) -> Parsed:
-        """Parse a long frame in a worker."""
-        return await self._engine.parse(update)
-
-    async def compact(self, part: Part, update: bytes) -> Compacted:
-        """Trim and verify a document in a worker."""
-        made = await self._engine.compact(update, [], finish=FINISH[part])
-        update, state, index = made
-        return Compacted(update, index, state)
-
-
-class Everywhere:
-    """All places where somebody may be connected, as one to whoever takes access back."""
-
-    def __init__(self, *places: Live) -> None:
-        self._places = places
-
-    async def revoke(self, matches: Matches, code: int, why: str) -> None:
-        """End every connection that matches, and hold the revocation against what is on its way in."""
-        for place in self._places:
-            await place.revoke(matches, code, why)
-
-    async def change_role(self, task: TaskId, user: UserId, role: Role, until: float | None) -> None:
-        """Apply a member's new role, and its end (Unix seconds), to their live connections."""
-        for place in self._places:
-            await place.change_role(task, user, role, until)
-
-    async def delete(self, task: TaskId) -> None:
-        """Remove the task's documents from the log for good."""
-        for place in self._places:
-            await place.delete(task)
-
-
-@asynccontextmanager
-async def open_services(config: Config, clock: Clock | None = None) -> AsyncIterator[Services]:
-    """Hold the data folder and build everything over it. Raises FolderHeld if another server does."""
-    clock = clock or SystemClock()
-    async with AsyncExitStack() as stack:
-        stack.enter_context(hold(config.data))
-        stack.enter_context(Keys(config.data))  # made before the log is, which seals by them
-        log = stack.enter_context(SqliteLog(config.data / LOG, config.durability))
-        nouns = await stack.enter_async_context(open_nouns(config.data))
-        engine = await stack.enter_async_context(Engine())
-        write = await stack.enter_async_context(ThreadLane("clew-commit"))
-        read = await stack.enter_async_context(ThreadLane("clew-read"))
-        touches = Touches(nouns.tasks, clock)
-        rooms = Rooms(log, EngineOffload(engine), clock, SHAPES, write=write, read=read, limits=Limits())
-        rooms.tell(touches)
-        presences = Presences(nouns.sessions, clock)
-        tasks = await stack.enter_async_context(asyncio.TaskGroup())
-        beats = [
-            tasks.create_task(_every(TOUCH_EVERY, touches.flush), name="touch tasks"),
-            tasks.create_task(_every(BEAT_EVERY, presences.beat), name="keep sessions"),
-            tasks.create_task(_every(BEAT_EVERY, nouns.database.tidy), name="erase from the database"),
-            tasks.create_task(_every(BEAT_EVERY, lambda: lanes.run(write, log.tidy)), name="erase from the log"),
-            tasks.create_task(_every(PRUNE_EVERY, lambda: nouns.audit.tidy(clock.now())), name="let old events go"),
-        ]
-        stack.callback(lambda: [beat.cancel() for beat in beats])
-        await stack.enter_async_context(rooms)
-        stack.push_async_callback(touches.flush)
-        reader = await stack.enter_async_context(Reader(rooms, engine))
-        looking = Looking(rooms, log, read, nouns.looks, clock)
-        authors = Authors(rooms, log, read)
-        resumptions = Resumptions(Sources(reader, looking, authors, nouns.names, nouns.turns), clock)
-        built_in, offers = BuiltIn(), Offers(clock)
-        provider = await stack.enter_async_context(reach(_organisation(config), clock))
-        doors = _doors(config, nouns, provider, Everywhere(rooms, offers), Notices(rooms), built_in, clock)
-        signatures = Signatures(log, config.data / LOG, nouns.keys)
-        stores = Stores(nouns.database, nouns.audit, nouns.keys, log, signatures, write)
-        here = Present(rooms, authors, doors.authority, Everywhere(rooms, offers), forgetting(reader, resumptions))
-        erasure = Erasure(stores, here, clock)
-        await erasure.replay()
-        await nouns.audit.tidy(clock.now())
-        await recover(nouns.turns, log, read, clock)
-        desk = await stack.enter_async_context(Desk(nouns.turns, offers, rooms, doors.revocation, clock))
-        rooms.tell(desk.hear)
-        bounds = caps(config.address_connections, config.user_connections, is_local(config.host))
-        agent = await stack.enter_async_context(_built_in(nouns, built_in, desk, clock)) if config.agent else None
-        yield Services(
-            config,
-            clock,
-            log,
-            nouns,
-            engine,
-            rooms,
-            doors,
-            presences,
-            Parts(rooms, reader, resumptions, looking, desk, authors, erasure),
-            desk,
-            agent,
-            Turnstile(bounds, clock),
-        )
-
-
-async def _every(seconds: float, do: Callable[[], object]) -> None:
-    """Do it over and over; a store that is out of order for a while is no reason to stop."""
-    while True:
-        await asyncio.sleep(seconds)
-        try:
-            await do()  # type: ignore[misc]
-        except ClewError:
-            continue
-
-
-def _doors(
-    config: Config,
-    nouns: Nouns,
-    provider: Provider | None,
-    live: Live,
-    notices: Notices,
-    built_in: BuiltIn,
-    clock: Clock,
-) -> Doors:
-    cookies = Cookies(config.tls_cert is not None)
-    authority = Authority(nouns.policies, clock)
-    keyring = Keyring(nouns.users, nouns.logins, nouns.tokens, nouns.tickets, nouns.device_keys)
-    proofs, bound = Proofs(clock), Bound(nouns.bound_sessions, nouns.audit, clock)
-    check = DeviceCheck(proofs, bound, nouns.audit, clock)
-    revocable = Revocable(
-        nouns.devices,
-        nouns.sessions,
-        nouns.tasks,
-        nouns.tokens,
-        nouns.logins,
-        nouns.links,
-        nouns.audit,
-        nouns.policies,
-        nouns.shares,
-    )
-    revocation = Revocation(revocable, authority, live, clock)
-    threshold = Threshold(
-        nouns.users, nouns.devices, nouns.links, nouns.logins, nouns.audit, nouns.device_keys, notices
-    )
-    handing = Handing(nouns.handoffs, nouns.sessions, threshold)
-    return Doors(
-        Authentication(keyring, cookies, clock, check, built_in),
-        authority,
-        revocation,
-        OneTimeLinks(threshold, clock),
-        cookies,
-        proofs,
-        bound,
-        Handover(handing, authority, revocation, notices, clock),
-        open_ways(nouns, threshold, authority, revocation, clock, _trust(config), provider),
-    )
-
-
-def _organisation(config: Config) -> Organisation | None:
-    if config.oidc_issuer is None:
-        return None
-    secret = read_secret(config.oidc_client_secret, config.oidc_secret_file)
-    issuer = check_issuer(config.oidc_issuer)
-    return Organisation(issuer, config.oidc_client_id or "", secret, config.oidc_admit, config.oidc_name or "")
-
-
-def _trust(config: Config) -> Trust:
-    alone = not is_local(config.host) and config.tls_cert is None and not config.insecure_lan
-    return Trust.of(config.trusted_proxies, config.user_header, alone=alone)
-
-
-def _built_in(nouns: Nouns, door: BuiltIn, desk: Desk, clock: Clock) -> BuiltInAgent:
-    async def register() -> Agent:
-        return await nouns.agents.ensure(None, BUILT_IN, clock.now())
-
-    return BuiltInAgent(register, door, desk.abandon, clock)
 
 
 def application(services: Services) -> Starlette:

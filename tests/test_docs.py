@@ -55,7 +55,7 @@ def test_every_setting_is_documented_with_its_variable_and_default() -> None:
         cells[0].strip("`"): (cells[1].strip("`"), cells[2].strip("`")) for cells in rows(OPERATIONS, "Settings")
     }
     defaults = Config()
-    words = {True: "true", None: "none", (): "none"}
+    words = {True: "true", False: "false", None: "none", (): "none"}
     actual = {}
     for setting in SETTINGS:
         default = getattr(defaults, setting.field)

@@ -71,7 +71,8 @@ async def _answer(config: Config, command: str, arguments: Mapping[str, Any], do
 
 async def _alone(config: Config, command: str, arguments: Mapping[str, Any], documents: bool) -> Any:
     if documents:
-        from server.app import local_url, open_services, operator  # half a second that only these commands pay
+        from server.app import local_url, operator  # half a second that only these commands pay
+        from server.services import open_services
 
         async with open_services(config) as services:
             try:

@@ -70,7 +70,7 @@ async def _replay(config: Config, fingerprint: str) -> int | None:
         if not nouns.keys.count_erased():
             return 0
         before = sum(len(ids) for ids in await Erasures(nouns.database).everything())
-    from server.app import open_services  # half a second that only this case pays
+    from server.services import open_services  # half a second that only this case pays
 
     async with open_services(replace(config, agent=False)) as services:
         return before - sum(len(ids) for ids in await Erasures(services.nouns.database).everything())

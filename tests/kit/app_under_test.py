@@ -27,7 +27,6 @@ from crdt_docs.schema import MARKS, NODES, PART_ROOTS
 from crdt_docs.updates.parse import Id, Parsed, parse
 from crdt_docs.updates.splice import Spliced
 from crdt_docs.updates.trim import trim
-from server.app import Everywhere
 from server.domain.access import Role
 from server.domain.errors import Unavailable
 from server.domain.likeness import Profile
@@ -66,6 +65,7 @@ from server.rooms.lanes import ThreadLane
 from server.rooms.looking import Looking
 from server.rooms.registry import Rooms
 from server.rooms.verdict import Shape
+from server.services import Everywhere
 from server.store.log import SqliteLog
 from server.store.nouns import Nouns, open_nouns
 from server.store.unsigning import Signatures

@@ -8,9 +8,9 @@ from pathlib import Path
 from crdt_docs.ids import DocName, TaskId, new_id
 from crdt_docs.schema import seed
 from crdt_docs.updates.compose import Composer
-from server.app import open_services
 from server.config import Config
 from server.domain.access import Principal
+from server.services import open_services
 
 
 async def fill(folder: Path, edits: int = 12, compact_after: int | None = 6) -> TaskId:

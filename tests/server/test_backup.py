@@ -20,7 +20,6 @@ from pycrdt import Map
 from crdt_docs.ids import DocName, TaskId, UserId
 from crdt_docs.updates.compose import Composer
 from crdt_docs.updates.vectors import decode_state_vector
-from server.app import Services, open_services
 from server.cli.main import main
 from server.config import Config
 from server.control.backing_up import BackingUp
@@ -30,6 +29,7 @@ from server.domain.clock import SystemClock
 from server.domain.errors import ClewError, Conflict, Invalid, Unavailable
 from server.domain.look import Look
 from server.domain.share import Share, ShareId
+from server.services import Services, open_services
 from server.store import backup as backups
 from server.store.blobs import FolderBlobs
 from server.store.log import SqliteLog

@@ -9,11 +9,11 @@ from kit.data_folder import fill
 
 from crdt_docs.ids import DocName, MessageId
 from crdt_docs.updates.compose import Composer
-from server.app import open_services
 from server.config import Config
 from server.domain.access import Principal
 from server.domain.clock import SystemClock
 from server.domain.turn import LEASE_LIFE, Host, Said
+from server.services import open_services
 from server.store.log import SqliteLog
 
 HOUR = 3600.0

@@ -18,13 +18,14 @@ from crdt_docs.ids import DocName, TaskId, new_id
 from crdt_docs.messages.ywebsocket import step2_frame
 from crdt_docs.schema import seed
 from crdt_docs.updates.compose import Composer
-from server.app import Services, open_services, operator
+from server.app import operator
 from server.cli.main import main
 from server.config import Config
 from server.control.backing_up import BackingUp
 from server.domain.access import Principal, Role
 from server.domain.audit import Deed
 from server.domain.errors import Unauthenticated
+from server.services import Services, open_services
 from server.store.opening import opened_texts
 from server.store.vault import Vault
 

@@ -19,11 +19,11 @@ from kit.running_server import running_server
 
 from crdt_docs.ids import DocName, TaskId
 from crdt_docs.updates.compose import Composer
-from server.app import open_services
 from server.cli.main import main
 from server.config import Config
 from server.domain.access import Principal, PrincipalKey
 from server.domain.log import Claim, Snapshot
+from server.services import open_services
 from server.store.examine import examine
 from server.store.log import SqliteLog
 
