@@ -1,4 +1,4 @@
-"""Erasing a person: what is asked for, and all the places that it touches. Owns shapes only; must never hold content."""
+"""Erasing a person: what is asked for, and all the places it touches. Owns shapes only; must never hold content."""
 
 from __future__ import annotations
 

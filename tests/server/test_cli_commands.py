@@ -184,7 +184,9 @@ def test_the_socket_is_its_owners_alone_and_goes_with_the_server(tmp_path: Path)
         assert f":{server.port}/#k=" in link and link != server.link
         assert server.stop() == 0
     assert not path.exists()
-    assert {file.name for file in server.data.iterdir()} == {"clew.db", "keys.db", "lock", "log.db"}, "closed, and folded in"
+    assert {file.name for file in server.data.iterdir()} == {"clew.db", "keys.db", "lock", "log.db"}, (
+        "closed, and folded in"
+    )
     assert not server.log.read_text()
 
 
