@@ -1,4 +1,5 @@
-"""``keys.db``: what no backup holds. The tasks' keys, the folder's own secrets, and the ledger of what was erased.
+"""``keys.db``: what no backup holds. The tasks' keys, the folder's own secrets, the ledger of what was erased, and how
+far the audit trail has come.
 
 Owns that a key which was shredded is gone from the file, and that what was erased is known for ever by a keyed hash
 alone, so that an older copy of the folder is not mistaken for the truth. Must never be copied into a backup: `clew
@@ -33,6 +34,9 @@ CREATE TABLE IF NOT EXISTS erased (
   kind TEXT NOT NULL, mac BLOB NOT NULL, at REAL NOT NULL, PRIMARY KEY (kind, mac)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS copies (path TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS trail (
+  one INTEGER PRIMARY KEY CHECK (one = 1), last INTEGER NOT NULL, head BLOB NOT NULL
+) STRICT;
 """
 
 
@@ -138,6 +142,25 @@ class Keys:
 
     def _mark(self, one: str) -> bytes:
         return self.mac("erased", one.encode())
+
+    # How far the audit trail has come
+
+    def newest_end(self) -> tuple[int, bytes] | None:
+        """The number and hash of the last event that the trail is known to have had; None if it never had one."""
+        found = self._run("SELECT last, head FROM trail")
+        return (found[0][0], found[0][1]) if found else None
+
+    def note_end(self, last: int, head: bytes) -> None:
+        """The trail has come to that event; never back to an earlier one."""
+        self._run(
+            "INSERT INTO trail VALUES (1, ?1, ?2) ON CONFLICT (one) DO UPDATE SET last = ?1, head = ?2 WHERE last < ?1",
+            last,
+            head,
+        )
+
+    def forget_end(self) -> None:
+        """The folder is another from here on: it was restored."""
+        self._run("DELETE FROM trail")
 
     # Copies beside backups
 

@@ -83,7 +83,7 @@ async def open_nouns(folder: Path) -> AsyncIterator[Nouns]:
             Logins(db),
             Links(db),
             Tickets(db),
-            Audit(db, lambda text: keys.mac("audit", text)),
+            Audit(db, keys),
             Agents(db),
             Turns(db),
             Looks(db),

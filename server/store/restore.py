@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import BinaryIO, Final, cast, get_args
 
 from crdt_docs.ids import Part
-from server.domain.audit import Deed
 from server.domain.errors import Conflict, Invalid, Unavailable
 from server.store.database import Transaction
 from server.store.folder import FILE_MODE, FOLDER_MODE, LOCK, sync_folder
@@ -192,9 +191,7 @@ async def _settle(data: Path, now: float, keep_logins: bool, sealed: bool) -> No
         async with nouns.database.transaction() as tx:
             tasks = [str(row[0]) for row in await tx.all("SELECT id FROM tasks")]
             await end_ways_in(tx, now, keep_logins)
-        if not sealed:
-            await nouns.audit.reseal()
-        await nouns.audit.append("folder.restored", now, by=Deed())
+        await nouns.audit.restore(now, sealed=sealed)
     begin_generations(data, tasks, now)
 
 

@@ -192,6 +192,40 @@ async def test_attack_45_a_trail_that_was_shortened_with_its_end_is_not_sealed(t
         assert any(at == number for at, _ in await app.nouns.audit.findings(number, head)), "a noted head tells, too"
 
 
+async def test_attack_45_a_trail_that_was_put_back_to_an_earlier_end_shows_for_ever(tmp_path: Path) -> None:
+    async with app_under_test(tmp_path) as app:
+        ana, audit = await app.sign_in("ana"), app.nouns.audit
+        with closing(sqlite3.connect(tmp_path / "clew.db")) as other:
+            earlier = other.execute("SELECT * FROM audit_ends").fetchone()
+            for _ in range(3):
+                await ana.post("/tokens", {})
+            assert await audit.findings() == []
+            other.execute("DELETE FROM audit WHERE id > ?", (earlier[3],))
+            other.execute("INSERT OR REPLACE INTO audit_ends VALUES (?, ?, ?, ?, ?, ?)", earlier)
+            other.commit()
+        assert any("earlier end" in why for _, why in await audit.findings()), "its seal was good then"
+        for _ in range(5):
+            await ana.post("/tokens", {})
+        assert await audit.findings() != [], "nor is it forgotten once the trail is longer than it was"
+
+
+async def test_attack_45_an_event_that_was_cut_on_one_side_cannot_be_on_the_other(app: AppUnderTest) -> None:
+    ana, bob = await app.sign_in("ana"), await app.sign_in("bob")
+    task = await ana.new_task()
+    await ana.post(f"/tasks/{task}/members", {"user": "bob", "role": "editor"})
+    await ana.delete(f"/tasks/{task}/members/{bob.user}")
+    assert await app.nouns.audit.cut({bob.user}, 9.0) > 0
+    assert await app.nouns.audit.findings() == []
+    halved = await app.nouns.database.all("SELECT id FROM audit WHERE cut = 1 AND user = ?", ana.user)
+    assert len(halved) == 2
+    await app.nouns.database.write(
+        "UPDATE audit SET user = NULL, agent = NULL, device = NULL, session = NULL, token = NULL, salt_by = NULL"
+        " WHERE cut = 1 AND user = ?", ana.user,
+    )  # fmt: skip
+    found = await app.nouns.audit.findings()
+    assert found == [(row[0], "who is named was cut, and nothing says so") for row in halved]
+
+
 async def test_a_trail_of_before_there_were_seals_goes_on_and_can_be_cut(app: AppUnderTest) -> None:
     before, database, audit = GENESIS, app.nouns.database, app.nouns.audit
     for number in range(1, 4):
@@ -270,7 +304,10 @@ async def test_attack_46_who_has_a_passkey_shows_it_before_taking_along_or_erasi
     )
     assert (await ana.post("/me/export")).status == 403
     assert (await ana.post("/me/erase", {"confirm": "ana"})).status == 403
-    await app.nouns.database.write("UPDATE logins SET proven_at = ? WHERE user = ?", app.clock.now(), ana.user)
+    proven = "UPDATE logins SET proven_at = ?, proven_by = ? WHERE user = ?"
+    await app.nouns.database.write(proven, app.clock.now(), "number-match", ana.user)
+    assert (await ana.post("/me/export")).status == 403
+    await app.nouns.database.write(proven, app.clock.now(), "passkey", ana.user)
     assert (await ana.post("/me/export")).status == 201
 
 
