@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Literal, NewType
+from typing import Literal, NamedTuple, NewType
 
 from crdt_docs.ids import AgentId, DeviceId, Part, SessionId, TaskId, TokenId, UserId
 from server.domain.device import Level
@@ -16,6 +16,13 @@ PrincipalKey = NewType("PrincipalKey", str)
 
 ProvenBy = Literal["number-match", "passkey"]
 """How a person has shown that it is them."""
+
+
+class Proven(NamedTuple):
+    """A person has shown that it is them, and when (Unix seconds)."""
+
+    by: ProvenBy
+    at: float
 
 
 class Role(IntEnum):
@@ -44,7 +51,8 @@ class Principal:
     has *stepped down* could not prove its device just now: it reads, and no more.
 
     ``level`` is what its device proves of itself; ``proven_at`` (Unix seconds) is when the person last showed that it
-    is them, ``proven_by`` a passkey or a number match. An agent that is *housed* is the server's own.
+    is them, ``proven_by`` a passkey, or a number match that goes back to one. An agent that is *housed*
+    is the server's own.
     """
 
     user: UserId

@@ -14,7 +14,8 @@ from server.domain.proof import Thumbprint
 class Login:
     """A browser that is signed in: what its cookie stands for until ``expires_at`` (Unix seconds).
 
-    ``proven_at`` is when the person last showed that it is them, ``proven_by`` a passkey or a number match. A
+    ``proven_at`` is when the person last showed that it is them, ``proven_by`` a passkey or a number match (of whose
+    answerer it is the proof: nobody passes on more than they have). A
     *visiting* browser came by a handoff or a share link and has ``task`` alone, as ``role`` at most; others have
     neither. ``key`` is its device's, and ``bound`` says that the browser has bound it to the machine: the cookie must
     come with what proves that.

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Final, Literal, NewType
 
 from crdt_docs.ids import UserId
+from server.domain.access import Principal
+from server.domain.login import Login
 
 PasskeyId = NewType("PasskeyId", str)
 Purpose = Literal["register", "sign_in", "prove"]
@@ -35,6 +37,6 @@ class Passkey:
     used_at: float | None = None
 
 
-def is_fresh(proven_at: float | None, now: float) -> bool:
-    """Whether the person has shown that it is them lately enough."""
-    return proven_at is not None and now - proven_at <= PROOF_LIFE
+def is_fresh(who: Principal | Login, now: float) -> bool:
+    """Whether the person has shown there that it is them, by a passkey (a number match is none) and lately enough."""
+    return who.proven_by == "passkey" and who.proven_at is not None and now - who.proven_at <= PROOF_LIFE

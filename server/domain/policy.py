@@ -9,16 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from server.domain.access import Principal, Role
+from server.domain.access import Principal, Proven, Role
 from server.domain.device import Level
 from server.domain.errors import Forbidden
+from server.domain.login import Login
 
 Resume = Literal["owner", "members"]
 """Who may pick the task up: its owners alone, or everybody on it."""
 DeviceRule = Literal["any", "registered", "bound"]
 """On what: any device; one with a key of its own; one whose browser binds it to the machine's key store."""
 Confirm = Literal["none", "number-match", "passkey"]
-"""What they must have shown on this device not long ago: nothing; a number match or a passkey; a passkey."""
+"""What they must have shown on this device not long ago: nothing; a passkey, or a number match that goes back to one; a
+passkey."""
 Reason = Literal["policy_resume", "policy_device", "policy_confirm", "delegation_over"]
 """Which rule was not met. Programs read it; so does the page when a socket closes with it."""
 
@@ -104,5 +106,21 @@ def judge(who: Principal, place: Place, now: float) -> Verdict:
 def _confirmed(who: Principal, rule: Confirm, now: float) -> bool:
     if rule == "none":
         return True
-    recent = who.proven_at is not None and now - who.proven_at < CONFIRM_LIFE
-    return recent and (rule == "number-match" or who.proven_by == "passkey")
+    held = confirmation(who, now)
+    return held is not None and (rule == "number-match" or held.by == "passkey")
+
+
+def confirmation(who: Principal | Login, now: float) -> Proven | None:
+    """What they have shown that still counts; None for nothing."""
+    if who.proven_at is None or who.proven_by is None or now - who.proven_at >= CONFIRM_LIFE:
+        return None
+    return Proven(who.proven_by, who.proven_at)
+
+
+def pass_on(who: Principal | Login, now: float) -> Proven | None:
+    """What a number match is worth that they answer: the confirmation that they hold, as old as it is there.
+
+    So every one goes back to a passkey, and a device that has proven nothing makes no other that has.
+    """
+    held = confirmation(who, now)
+    return Proven("number-match", held.at) if held is not None else None

@@ -16,12 +16,13 @@ from starlette.datastructures import Headers
 
 from crdt_docs.ids import TaskId, UserId
 from server.domain.access import LoginId, Principal, Role
+from server.domain.bound_session import Lost, Standing
 from server.domain.clock import Clock
 from server.domain.credential import LEASE, Token, TokenKind
 from server.domain.device import Level
 from server.domain.errors import Unauthenticated
 from server.domain.login import Login
-from server.domain.proof import Target
+from server.domain.proof import Target, Thumbprint
 from server.domain.user import User
 from server.doors.built_in import BuiltIn
 from server.doors.cookie import Cookies
@@ -90,6 +91,16 @@ class Authentication:
         """The living login that the cookie stands for; whether it is a copy of the cookie is not looked at."""
         secret = self._cookies.read(headers)
         return await self._keyring.logins.find(secret, self._clock.now()) if _plausible(secret) else None
+
+    async def present(self, headers: Headers, key: Thumbprint | None) -> tuple[Login | None, Standing]:
+        """The login whose cookie somebody brings who comes in and has shown this key, or none, and what it is worth.
+
+        A copy of the cookie is nobody's.
+        """
+        login = await self.login(headers)
+        if login is None:
+            return None, Lost()
+        return login, await self._check.stand(login, headers, key)
 
     async def of_socket(
         self, headers: Headers, subprotocols: Sequence[str], task: TaskId, family: int | None = None

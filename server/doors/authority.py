@@ -128,6 +128,23 @@ def require_door(principal: Principal, door: Door) -> None:
         raise Forbidden(_CLOSED[principal.kind])
 
 
+class Comes(Protocol):
+    """Whoever asks, or comes in."""
+
+    @property
+    def stepped_down(self) -> bool:
+        """Whether they may only read until they can prove their device again."""
+        ...
+
+
+def require_steady(who: Comes) -> None:
+    """Raise Forbidden for a browser that has stepped down: it reads, and it signs in or out."""
+    if who.stepped_down:
+        raise Forbidden(
+            "This browser can't prove just now that it is your device; until it can, it may only read.", "stepped_down"
+        )
+
+
 def require_account(principal: Principal) -> None:
     """Raise Forbidden for whom is let in to one task: what concerns the whole account is not their business."""
     require_resident(principal)

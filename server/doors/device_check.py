@@ -13,11 +13,11 @@ from typing import Final
 from starlette.datastructures import Headers
 
 from server.domain.audit import Deed
-from server.domain.bound_session import Fresh, Lost, SteppedDown
+from server.domain.bound_session import Fresh, Lost, Standing, SteppedDown
 from server.domain.clock import Clock
 from server.domain.device import Level
 from server.domain.login import Login, LoginId
-from server.domain.proof import Target
+from server.domain.proof import Target, Thumbprint
 from server.doors.bound import Bound
 from server.doors.proofs import Proofs, Unproven
 from server.store.audit import Audit
@@ -66,6 +66,12 @@ class DeviceCheck:
                 await self._note(login)
                 raise self.proofs.refusal()
         return Shown(level)
+
+    async def stand(self, login: Login, headers: Headers, key: Thumbprint | None) -> Standing:
+        """What a login is worth that somebody presents who comes in and has shown this key, or none."""
+        if login.key is not None and login.key != key:
+            return Lost()
+        return await self._bound.stand(login, headers) if login.bound else Fresh()
 
     async def _note(self, login: Login) -> None:
         now = self._clock.monotonic()

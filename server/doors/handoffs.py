@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from crdt_docs.ids import DeviceId, SessionId, TaskId, UserId, new_id
-from server.domain.access import Principal, Role
+from server.domain.access import Principal, Proven, Role
 from server.domain.audit import Deed
 from server.domain.clock import Clock
 from server.domain.credential import COOKIE_LIFE, Secret, SecretHash, hash_secret, new_secret
@@ -35,6 +35,7 @@ from server.domain.handoff import (
     read_code,
 )
 from server.domain.login import Login, Visit
+from server.domain.policy import pass_on
 from server.domain.proof import Thumbprint
 from server.doors.authority import Authority, require_login
 from server.doors.links import Arrival, Entered, Threshold
@@ -220,13 +221,16 @@ class Handover:
         await self._handoffs.resume(who.user)
 
     async def keep(self, who: Principal, device: DeviceId) -> None:
-        """Let a device that is visiting stay, as one of the person's own. Raises NotFound."""
+        """Let a device that is visiting stay, as one of the person's own, confirmed no better than where one asks from.
+
+        Raises NotFound.
+        """
         require_login(who)
         now = self._clock.now()
         found = await self._threshold.devices.get(who.user, device)
         if found is None or found.revoked_at is not None:
             raise NotFound
-        if not await self._threshold.logins.keep(who.user, device, now + COOKIE_LIFE):
+        if not await self._threshold.logins.keep(who.user, device, now + COOKIE_LIFE, pass_on(who, now)):
             return  # it is one of theirs already
         await self._threshold.audit.append("device.kept", now, by=deed(who), subjects=[device])
 
@@ -278,8 +282,8 @@ class Handover:
         if collected is None or user is None:
             raise NotFound(_GONE)
         visit = Visit(collected.task, collected.role, collected.ttl)
-        arrival = replace(newcomer.arrival, visit=visit)
-        entered = await self._threshold.enter(user, arrival, now, "handoff.entered", proven="number-match")
+        arrival, proven = replace(newcomer.arrival, visit=visit), await self._passed_on(collected, now)
+        entered = await self._threshold.enter(user, arrival, now, "handoff.entered", proven=proven)
         await self._handoffs.note_made(id, entered.device.id)
         await self._note(replace(collected, made=entered.device.id), "handoff.collected", None)
         return entered
@@ -287,12 +291,9 @@ class Handover:
     # -- what both go by
 
     async def _receive(self, handoff: Handoff, newcomer: Newcomer) -> Known | None:
-        """Whether the browser is one of the person's own; raises Conflict if it is somebody else's.
-
-        A cookie whose device has a key is nobody's without it.
-        """
+        """Whether the browser is one of the person's own; raises Conflict if it is somebody else's."""
         present = newcomer.arrival.present
-        if present is None or present.key not in (None, newcomer.key):
+        if present is None:
             return None
         if present.user != handoff.user:
             raise Conflict("Somebody else is signed in on this device. Sign out here first.")
@@ -322,17 +323,23 @@ class Handover:
     async def _judge(self, handoff: Handoff, newcomer: Newcomer, now: float) -> None:
         """Whether the task would open to the device that is to come in. Raises NotFound, or Denied by its policy."""
         level = Level.NONE if newcomer.key is None else Level.SOFTWARE
+        proven = await self._passed_on(handoff, now)
         visitor = Principal(
             handoff.user,
             "",
             task=handoff.task,
             cap=handoff.role,
             level=level,
-            proven_at=now,
-            proven_by="number-match",
+            proven_at=proven.at if proven is not None else None,
+            proven_by=proven.by if proven is not None else None,
             visiting=True,
         )
         await self._authority.role(visitor, handoff.task)
+
+    async def _passed_on(self, handoff: Handoff, now: float) -> Proven | None:
+        """What the number match is worth: what the login holds that offers, and alone may answer."""
+        offering = await self._threshold.logins.get(handoff.user, handoff.login)
+        return pass_on(offering, now) if offering is not None else None
 
     async def _presented_again(self, handoff: Handoff) -> None:
         """A used code has come a second time: somebody has it who should not, and nobody knows which of the two."""

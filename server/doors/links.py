@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from crdt_docs.ids import UserId
-from server.domain.access import ProvenBy
+from server.domain.access import Proven
 from server.domain.audit import Deed
 from server.domain.clock import Clock, iso
 from server.domain.credential import LINK_LIFE, Secret
@@ -31,10 +31,10 @@ from server.store.users import Users
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What a browser brings as it comes in: what to call it, and the login that it has, if it has one.
+    """What a browser brings as it comes in: what to call it, and the login that it has and proves, if it has one.
 
     Who comes for a ``visit`` is let in to one task. ``key`` is what the browser has proven to hold, if it did; it
-    becomes its device's.
+    becomes its device's. One that has *stepped down* says that it can't prove its login just now.
     """
 
     name: str
@@ -42,6 +42,7 @@ class Arrival:
     present: Login | None = None
     visit: Visit | None = None
     key: Thumbprint | None = None
+    stepped_down: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +68,14 @@ class Threshold:
     notices: Notices | None = None
 
     async def enter(
-        self, user: User, arrival: Arrival, now: float, event: str, *, proven: ProvenBy | None = None
+        self, user: User, arrival: Arrival, now: float, event: str, *, proven: Proven | None = None
     ) -> Entered:
         """Sign the browser in as the user, who has shown that they may; ``event`` is how, for the audit.
 
         A browser that has the key of a device of theirs is that device. One without a key that is signed in as the same
         user keeps its device and gets a new login; the caller ends the old one. Raises Conflict for a key that is
         somebody else's: people who share a browser have a key each.
-        ``proven`` is how the person has just shown that it is them, and not only somebody with their link.
+        ``proven`` is how the person has shown that it is them, and not only somebody with their link.
         """
         device = await self._known(user, arrival)
         if device is None or device.revoked_at is not None:

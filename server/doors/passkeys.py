@@ -30,6 +30,7 @@ from webauthn.helpers.structs import (
 )
 
 from crdt_docs.ids import UserId
+from server.domain.access import Proven
 from server.domain.audit import Deed
 from server.domain.clock import Clock
 from server.domain.credential import SecretHash
@@ -138,7 +139,8 @@ class PasskeyDoor:
         user = await self._over.users.get(passkey.user)
         if user is None:
             raise Refused
-        return await self._over.enter(user, arrival, self._clock.now(), "passkey.entered", proven="passkey")
+        now = self._clock.now()
+        return await self._over.enter(user, arrival, now, "passkey.entered", proven=Proven("passkey", now))
 
     async def begin_proof(self, login: Login, place: Place) -> Options:
         """What the browser is to sign so that the person shows that it is them. Raises Invalid if they have none."""
@@ -205,8 +207,7 @@ class PasskeyDoor:
         return challenge
 
     def _require_proof(self, login: Login, known: list[Passkey]) -> None:
-        fresh = login.proven_by == "passkey" and is_fresh(login.proven_at, self._clock.now())
-        if known and not fresh:
+        if known and not is_fresh(login, self._clock.now()):
             raise Forbidden("Show first that it is you, with a passkey that you have.", "unproven")
 
     async def _user(self, user: UserId) -> User:

@@ -81,10 +81,10 @@ class Sharing:
 
     async def join(self, who: Principal, share: Share) -> Joined:
         """Let somebody who is signed in onto the task. Raises Denied where a rule of it is not met, NotFound."""
-        place = await self._policies.place(who.user, share.task)
-        if place is None:
+        place, now = await self._policies.place(who.user, share.task), self._clock.now()
+        if place is None or (place.until is not None and now >= place.until):
             await self._check(who, share)
-        joined = await self._shares.join(share, who.user, self._clock.now())
+        joined = await self._shares.join(share, who.user, now)
         if joined is None:
             raise NotFound(_GONE)
         self._authority.forget(share.task, who.user)

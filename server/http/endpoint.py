@@ -19,16 +19,15 @@ from starlette.types import Receive, Scope, Send
 
 from crdt_docs.ids import is_id
 from server.domain.access import Principal
-from server.domain.errors import ClewError, Code, Forbidden, Invalid, NotFound, Unauthenticated
+from server.domain.errors import ClewError, Code, Invalid, NotFound, Unauthenticated
 from server.domain.proof import Target
-from server.doors.authority import Door, require_door
+from server.doors.authority import Door, require_door, require_steady
 from server.doors.proofs import target_of
 from server.http.body import read_form, read_json, read_query
 from server.http.problems import respond
 
 PREFIX: Final = "/api/v1"
 Method = Literal["GET", "POST", "PATCH", "PUT", "DELETE"]
-_READS: Final = "This browser can't prove just now that it is your device; until it can, it may only read."
 
 
 class Input(BaseModel):
@@ -85,7 +84,8 @@ class Endpoint(Generic[In]):
     ``gives`` is the model of the answer; None for none (204) or, with ``media``, for a file of those types.
     ``errors`` are the codes beyond ``unauthenticated`` and ``invalid`` that it may answer. ``door`` says who is let in:
     an agent comes no further than where a row names it. ``form``: the body is a form's, as OAuth has it.
-    ``reads``: whoever has had to step down to reading may do it, whatever its method.
+    ``reads``: whoever has had to step down to reading may do it, whatever its method. A row that is open to anyone asks
+    ``require_steady`` itself, unless it is a way in.
     """
 
     method: Method
@@ -146,8 +146,8 @@ class _Path:
         if row.door != "anyone":
             asked_by = await self._door.of_request(request.headers, target_of(request))
             require_door(asked_by, row.door)
-            if asked_by.stepped_down and not row.reads and row.method != "GET":
-                raise Forbidden(_READS, "stepped_down")
+            if not row.reads and row.method != "GET":
+                require_steady(asked_by)
         ids = {name: str(value) for name, value in request.path_params.items()}
         if not all(map(is_id, ids.values())):
             raise NotFound

@@ -16,7 +16,8 @@ from crdt_docs.ids import DeviceId, SessionId, TaskId
 from server.domain.clock import Clock, iso
 from server.domain.errors import Invalid
 from server.domain.handoff import LONGEST_VISIT, VISIT, Handoff, HandoffId, network_of, spell
-from server.doors.authority import Authority
+from server.domain.policy import Allow
+from server.doors.authority import Authority, require_steady
 from server.doors.handoffs import Handover, Known, Newcomer, Presented, Wanted
 from server.doors.links import Entered
 from server.doors.origin import Hosts
@@ -70,7 +71,10 @@ class ClaimAnswer(Answer):
 
 
 class HandoffAnswer(Answer):
-    """How an offer stands. ``until`` is when the new device would have to leave again; ``device`` is that device."""
+    """How an offer stands. ``until`` is when the new device would have to leave again; ``device`` is that device.
+
+    ``task`` is its name, empty where it does not open to who asks.
+    """
 
     id: str
     state: Literal["offered", "claimed", "approved", "collected", "ended"]
@@ -157,10 +161,11 @@ def routes(
         )
 
     async def look(call: Call, asked: HandoffSession) -> HandoffAnswer:
-        return await answer(await handover.look(call.principal, _id(call), _session(asked.session)))
+        return await answer(call, await handover.look(call.principal, _id(call), _session(asked.session)))
 
     async def approve(call: Call, match: Match) -> HandoffAnswer:
-        return await answer(await handover.approve(call.principal, _id(call), match.number, _session(match.session)))
+        given = await handover.approve(call.principal, _id(call), match.number, _session(match.session))
+        return await answer(call, given)
 
     async def decline(call: Call, _: Nothing) -> None:
         await handover.decline(call.principal, _id(call))
@@ -199,11 +204,13 @@ def routes(
 
     async def receive(request: Request) -> Newcomer:
         arrival, address = await reception.receive(request), address_of(request)
+        require_steady(arrival)
         return Newcomer(arrival, address, network_of(_peer(request)) or "")
 
-    async def answer(handoff: Handoff) -> HandoffAnswer:
+    async def answer(call: Call, handoff: Handoff) -> HandoffAnswer:
         claim = handoff.claim
-        found = await tasks.get(handoff.user, handoff.task)
+        opens = isinstance(await authority.judge(call.principal, handoff.task), Allow)
+        found = await tasks.get(handoff.user, handoff.task) if opens else None
         return HandoffAnswer(
             id=handoff.id,
             state=handoff.state,

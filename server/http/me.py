@@ -174,7 +174,7 @@ def _rows(begin: Handler, export: Handler, erase: Handler) -> list[Row]:
 async def require_proof(passkeys: Passkeys, who: Principal, now: float) -> None:
     """Raise Forbidden for bearers, for visitors, and for who has a passkey and did not show it a moment ago."""
     require_login(who)
-    if await passkeys.of_user(who.user) and not is_fresh(who.proven_at, now):
+    if await passkeys.of_user(who.user) and not is_fresh(who, now):
         raise Forbidden("Show first that it is you, by your passkey.", "unproven")
 
 

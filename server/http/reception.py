@@ -12,6 +12,7 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from server.domain.bound_session import Beginning, Fresh, SteppedDown
 from server.domain.errors import Unauthenticated
 from server.domain.login import Login
 from server.doors.authentication import Authentication
@@ -53,10 +54,12 @@ class Reception:
         """What the browser brings; ``name`` is what its person calls it. Raises Unproven for a key it does not have."""
         guessed, kind = guess_device(request.headers.get("user-agent", ""))
         key = await self.proofs.key_of(request)
-        return Arrival(name or guessed, kind, await self.authentication.login(request.headers), key=key)
+        login, standing = await self.authentication.present(request.headers, key)
+        present = login if isinstance(standing, Fresh | Beginning) else None
+        return Arrival(name or guessed, kind, present, key=key, stepped_down=isinstance(standing, SteppedDown))
 
     async def admit(self, request: Request, arrival: Arrival, entered: Entered) -> Response:
-        """Give the browser its new cookie. What it was signed in as before has ended, whoever's it was."""
+        """Give the browser its new cookie. What it was and proved to be signed in as before has ended."""
         answer = SignedIn(
             user=Person(id=entered.user.id, name=entered.user.name),
             device=Person(id=entered.device.id, name=entered.device.name),
@@ -76,9 +79,13 @@ class Reception:
         response.headers.append("set-cookie", self.cookies.grant(request.headers, secret))
 
     async def give(self, response: Response, request: Request, arrival: Arrival, entered: Entered) -> Response:
-        """Put the new cookie into the response."""
-        if arrival.present is not None:
-            await self.revocation.login(arrival.present)
+        """Put the new cookie into the response, and end the login that it takes the place of: not one that was copied.
+
+        Who is back from elsewhere has shown the device's key on the way there.
+        """
+        present = arrival.present or await self.authentication.login(request.headers)
+        if present is not None and (present is arrival.present or present.device == entered.device.id):
+            await self.revocation.login(present)
         response.headers.append("set-cookie", self.cookies.grant(request.headers, entered.secret))
         if is_secure(request):
             response.headers["secure-session-registration"] = self.bound.invite(entered.login)

@@ -12,7 +12,7 @@ from server.domain.access import Role
 from server.domain.clock import Clock, iso
 from server.domain.language import preferred
 from server.domain.share import HIGHEST, LONGEST, MOST_USES, Share, ShareId
-from server.doors.authority import Authority, require_login
+from server.doors.authority import Authority, require_login, require_steady
 from server.doors.proofs import target_of
 from server.doors.revocation import Revocation
 from server.doors.sharing import Sharing, Wanted
@@ -112,6 +112,7 @@ def routes(
         login = await reception.authentication.login(request.headers)
         if login is not None and await sharing.knows(login, share):
             who = await reception.authentication.of_request(request.headers, target_of(request))
+            require_steady(who)
             joined = await sharing.join(who, share)
             return ShareJoined(
                 task=share.task,
@@ -120,6 +121,7 @@ def routes(
                 user=Person(id=who.user, name=who.name),
             )
         arrival = await reception.receive(request)
+        require_steady(arrival)
         language = preferred(request.headers.get("accept-language"))
         entered = await sharing.welcome(arrival, share, language)
         user = Person(id=entered.user.id, name=entered.user.name)

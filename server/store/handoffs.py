@@ -30,6 +30,8 @@ _COLUMNS: Final = (
     "id, how, user, task, device, login, session, place, role, ttl, state, why, created_at, expires_at, claimed_by,"
     " kind, near, thumbprint, number, numbers, made"
 )
+_SHOWN: Final = "iif(?2 IS NULL, how = 'code', how = 'qr' AND id = ?2)"
+"""A code that is typed is good by that door alone, where guesses are counted."""
 _OFFER: Final = """
 INSERT INTO handoffs
   (id, hash, how, user, task, device, login, session, place, role, ttl, state, created_at, expires_at)
@@ -41,7 +43,7 @@ RETURNING id
 _CLAIM: Final = f"""
 UPDATE handoffs SET state = 'claimed', claim = ?4, claimed_by = ?5, kind = ?6, near = ?7, thumbprint = ?8, number = ?9,
   numbers = ?10
-WHERE hash = ?1 AND (how = 'code' OR id = ?2) AND state = 'offered' AND expires_at > ?3
+WHERE hash = ?1 AND {_SHOWN} AND state = 'offered' AND expires_at > ?3
 AND EXISTS (SELECT 1 FROM members m WHERE m.task = handoffs.task AND m.user = handoffs.user)
 AND EXISTS (SELECT 1 FROM logins l WHERE l.id = handoffs.login AND l.expires_at > ?3)
 AND NOT EXISTS (SELECT 1 FROM handoff_pauses p WHERE p.user = handoffs.user AND p.until > ?3)
@@ -87,9 +89,7 @@ class Handoffs:
 
     async def presented(self, secret: SecretHash, id: HandoffId | None) -> Handoff | None:
         """The handoff that this code is, or was, good for."""
-        row = await self._database.one(
-            f"SELECT {_COLUMNS} FROM handoffs WHERE hash = ? AND (how = 'code' OR id = ?)", secret, id
-        )
+        row = await self._database.one(f"SELECT {_COLUMNS} FROM handoffs WHERE hash = ?1 AND {_SHOWN}", secret, id)
         return _handoff(row) if row else None
 
     async def claim(

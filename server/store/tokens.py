@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from crdt_docs.ids import AgentId, DeviceId, TaskId, TokenId, UserId, new_id
-from server.domain.access import ProvenBy, Role
+from server.domain.access import Proven, Role
 from server.domain.credential import COOKIE_LIFE, LINK_LIFE, Secret, Token, TokenKind, hash_secret, new_secret
 from server.domain.errors import NotFound
 from server.domain.login import Link, Login, LoginId, Visit
@@ -138,18 +138,18 @@ class Logins:
         at: float,
         life: float = COOKIE_LIFE,
         *,
-        proven: ProvenBy | None = None,
+        proven: Proven | None = None,
         visit: Visit | None = None,
     ) -> tuple[Login, Secret]:
-        """Sign the user's device in for ``life`` seconds; ``proven`` is how the person has just shown who they are.
+        """Sign the user's device in for ``life`` seconds; ``proven`` is how the person has shown who they are.
 
         Raises NotFound if the device is not theirs or revoked.
         """
         task, role = (visit.task, visit.role) if visit is not None else (None, None)
         life = visit.life if visit is not None else life
-        proven_at = at if proven else None
+        by, proven_at = proven if proven is not None else (None, None)
         login, secret = Login(LoginId(new_id()), user, device, at, at + life, proven_at, task, role), new_secret()
-        login = replace(login, proven_by=proven)
+        login = replace(login, proven_by=by)
         async with self._database.transaction() as tx:
             await tx.all("DELETE FROM logins WHERE expires_at <= ?", at)
             await tx.all("DELETE FROM revoked_logins WHERE expires_at <= ?", at)
@@ -166,7 +166,7 @@ class Logins:
                 login.proven_at,
                 task,
                 role,
-                proven,
+                by,
             )
         if not rows:
             raise NotFound()
@@ -210,14 +210,19 @@ class Logins:
         )
         return {DeviceId(row[0]): (TaskId(row[1]), row[2]) for row in rows}
 
-    async def keep(self, user: UserId, device: DeviceId, expires_at: float) -> bool:
-        """Let the logins of a device that is visiting be for all of the user's tasks; False if there is none."""
+    async def keep(self, user: UserId, device: DeviceId, expires_at: float, proven: Proven | None) -> bool:
+        """Let the logins of a device that is visiting be for all of the user's tasks; False if there is none.
+
+        What they have proven is then no more than ``proven``, which is the keeper's.
+        """
         rows = await self._database.write(
-            "UPDATE logins SET task = NULL, role = NULL, expires_at = ? WHERE user = ? AND device = ?"
-            " AND task IS NOT NULL RETURNING id",
+            "UPDATE logins SET task = NULL, role = NULL, expires_at = ?1, proven_at = min(proven_at, ?4),"
+            " proven_by = iif(min(proven_at, ?4) IS NULL, NULL, proven_by)"
+            " WHERE user = ?2 AND device = ?3 AND task IS NOT NULL RETURNING id",
             expires_at,
             user,
             device,
+            proven.at if proven is not None else None,
         )
         return bool(rows)
 

@@ -11,6 +11,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from kit.app_under_test import ORIGIN, Answered, AppUnderTest, Browser, app_under_test
 from kit.authenticator import PRESENT, Authenticator, encode
+from kit.handing_over import hand_over
+
+from server.domain.policy import CONFIRM_LIFE
 
 
 @pytest.fixture
@@ -171,3 +174,55 @@ async def test_an_address_in_numbers_has_no_passkeys(app: AppUnderTest) -> None:
     by_number = Browser(app.app, {"origin": "http://127.0.0.1:8484", "host": "127.0.0.1:8484"})
     told = await by_number.post("/signin/passkey/options", {})
     assert told.status == 422 and "localhost" in told.json["detail"]
+
+
+MATCH = {"resume": "members", "device": "any", "confirm": "number-match"}
+
+
+async def test_attack_20_a_number_match_makes_no_more_of_a_device_than_who_answered_it_has_shown(
+    app: AppUnderTest,
+) -> None:
+    owner, authenticator = await new_owner(app)
+    laptop = await app.sign_in("owner", "stolen")  # is signed in, and has shown nothing
+    plain, secret = await laptop.new_task("plain"), await laptop.new_task("secret")
+    assert (await owner.ask("PUT", f"/tasks/{secret}/policy", MATCH)).status == 200
+    phone, _ = await hand_over(app, laptop, plain)
+    assert (await phone.get(f"/tasks/{plain}")).status == 200  # it is let in, and unconfirmed
+    assert (await laptop.post(f"/devices/{phone.device}/keep")).status == 204
+    for who in (laptop, phone):
+        assert (await who.get(f"/tasks/{secret}")).json["reason"] == "policy_confirm"
+        assert (await who.ask("PUT", f"/tasks/{plain}/policy", MATCH)).json["reason"] == "lockout"
+        await refused_a_fresh_proof(who)
+    [listed] = (await owner.get("/passkeys")).json["passkeys"]
+    assert (await phone.delete(f"/passkeys/{listed['id']}")).json["reason"] == "unproven"
+
+
+async def refused_a_fresh_proof(who: Browser) -> None:
+    """What takes a person who has just shown a passkey does not take this one."""
+    for path, body in (("/me/export", {}), ("/me/erase", {"confirm": "owner"}), ("/passkeys/options", {})):
+        answer = await who.post(path, body)
+        assert (answer.status, answer.json["reason"]) == (403, "unproven"), path
+
+
+async def test_attack_20_a_number_match_that_goes_back_to_a_passkey_confirms_and_is_no_fresh_proof(
+    app: AppUnderTest,
+) -> None:
+    owner, _ = await new_owner(app)
+    plain, secret = await owner.new_task("plain"), await owner.new_task("secret")
+    assert (await owner.ask("PUT", f"/tasks/{secret}/policy", MATCH)).status == 200
+    app.clock.advance(CONFIRM_LIFE - 60)
+    phone, _ = await hand_over(app, owner, secret)
+    assert (await phone.get(f"/tasks/{secret}")).status == 200
+    other, _ = await hand_over(app, owner, plain)
+    assert (await owner.post(f"/devices/{phone.device}/keep")).status == 204
+    third, _ = await hand_over(app, phone, secret)
+    assert (await third.get(f"/tasks/{secret}")).status == 200
+    await refused_a_fresh_proof(phone)
+    assert (await owner.ask("PUT", f"/tasks/{plain}/policy", {**MATCH, "confirm": "passkey"})).status == 200
+    assert (await phone.get(f"/tasks/{plain}")).json["reason"] == "policy_confirm"
+    laptop = await app.sign_in("owner", "stolen")
+    assert (await laptop.post(f"/devices/{other.device}/keep")).status == 204  # whoever keeps it has shown nothing
+    assert (await other.get(f"/tasks/{secret}")).json["reason"] == "policy_confirm"
+    app.clock.advance(60)  # as old as the passkey that it goes back to, on every device
+    for who in (owner, phone, third):
+        assert (await who.get(f"/tasks/{secret}")).json["reason"] == "policy_confirm"

@@ -447,3 +447,25 @@ async def test_attack_22_who_is_bombed_with_prompts_gets_five_and_may_have_peace
     app.clock.advance(601)
     await laptop.post("/handoffs/pause")
     assert (await laptop.post("/handoffs", {"task": task})).status == 429
+
+
+async def test_attack_18_a_typed_code_is_none_beside_an_id(app: AppUnderTest, laptop: Browser, task: TaskId) -> None:
+    made, phone = await offer(laptop, task, how="code"), Phone(app)
+    for id in (new_id(), made.id):
+        for code in (made.secret.replace("-", ""), made.secret):
+            assert (await phone.post("/handoffs/redeem", {"id": id, "secret": code})).status == 404
+    assert await state(laptop, made) == ("offered", None)
+    assert (await phone.redeem(made)).status == 202
+    assert (await Phone(app).post("/handoffs/redeem", {"id": made.id, "secret": made.secret})).status == 404
+    assert (await state(laptop, made))[0] == "claimed"  # nor was it presented again
+
+
+async def test_a_handoff_tells_no_name_to_a_device_that_the_task_has_shut_out(
+    app: AppUnderTest, laptop: Browser, task: TaskId
+) -> None:
+    made = await offer(laptop, task)
+    assert (await laptop.get(f"/handoffs/{made.id}")).json["task"] == "Acme contract revision"
+    await app.nouns.policies.set(task, Policy(device="bound"), app.clock.now())
+    app.doors.authority.forget(task)
+    told = await laptop.get(f"/handoffs/{made.id}")
+    assert told.status == 200 and told.json["task"] == "" and b"Acme" not in told.body

@@ -11,10 +11,11 @@ import pytest
 from joserfc.jwk import ECKey
 from kit.app_under_test import HOST, ORIGIN, Answered, AppUnderTest, Browser
 from kit.intruder import FOREIGN, WITHOUT_IDS, fill, new_world
-from kit.keyed import new_key, proof
+from kit.keyed import new_key, proof, sign_in
 from kit.watching import Wire, closing, is_open, wire_in
 
 from crdt_docs.ids import DeviceId, TaskId, UserId, new_id
+from server.domain.clock import iso
 from server.domain.credential import hash_secret
 from server.http.endpoint import PREFIX
 
@@ -233,3 +234,17 @@ async def test_a_bearer_makes_no_link_and_comes_in_by_none(wire: Wire) -> None:
     row = await app.nouns.database.one("SELECT hash FROM shares WHERE id = ?", link["id"])
     assert row is not None and row[0] == hash_secret(link["shown"]["secret"])
     assert await app.nouns.policies.place(bob.user, TaskId(task)) is None
+
+
+async def test_who_does_not_meet_what_a_task_asks_burns_no_use_also_after_a_place_of_theirs_is_over(wire: Wire) -> None:
+    app, owner, bob = wire.app, await sign_in(wire.app), await wire.app.sign_in("bob")
+    task = await owner.new_task(TITLE)
+    link = await a_link(owner, task, uses=1)
+    until = iso(app.clock.now() + 60)
+    await owner.post(f"/tasks/{task}/members", {"user": "bob", "role": "viewer", "until": until})
+    app.clock.advance(61)
+    rule = {"resume": "members", "device": "registered", "confirm": "none"}
+    assert (await owner.ask("PUT", f"/tasks/{task}/policy", rule)).status == 200
+    refused = await bob.post("/shares/redeem", link["shown"])
+    assert (refused.status, refused.json["reason"]) == (403, "policy_device") and TITLE not in str(refused.body)
+    assert (await owner.get(f"/tasks/{task}/shares")).json["shares"][0]["uses"] == 0

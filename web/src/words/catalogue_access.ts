@@ -38,8 +38,8 @@ export const ACCESS = {
   "access.confirm_none_so": ["Being signed in is enough.", "登录即可。"],
   "access.confirm_match": ["A number or a passkey", "数字或通行密钥"],
   "access.confirm_match_so": [
-    "On each device every 12 hours: by a passkey, or by the number that lets a new device in. Scripts are out.",
-    "每台设备每 12 小时一次：使用通行密钥，或使用添加新设备时的数字。脚本无法打开。",
+    "On each device every 12 hours: by a passkey, or by a number picked on a device that has confirmed; the first needs a passkey. Scripts are out.",
+    "每台设备每 12 小时一次：使用通行密钥，或在已确认的设备上选择数字；第一台必须使用通行密钥。脚本无法打开。",
   ],
   "access.confirm_passkey": ["A passkey", "通行密钥"],
   "access.confirm_passkey_so": [
