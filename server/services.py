@@ -18,7 +18,7 @@ from server.domain.access import Role
 from server.domain.agent import BUILT_IN, Agent
 from server.domain.clock import Clock, SystemClock
 from server.domain.errors import ClewError
-from server.doors.authentication import Authentication, Keyring
+from server.doors.authentication import Keyring
 from server.doors.authority import Authority
 from server.doors.bound import Bound
 from server.doors.built_in import BuiltIn
@@ -30,7 +30,7 @@ from server.doors.links import OneTimeLinks, Threshold
 from server.doors.notices import Notices
 from server.doors.proofs import Proofs
 from server.doors.provider import Organisation, Provider, check_issuer
-from server.doors.proxy import Trust
+from server.doors.proxy import Trust, admit_by
 from server.doors.revocation import Live, Matches, Revocable, Revocation
 from server.doors.turnstile import Turnstile, caps
 from server.doors.ways import open_ways, reach, read_secret
@@ -219,12 +219,13 @@ def _doors(
         nouns.shares,
     )
     revocation = Revocation(revocable, authority, live, clock)
+    trust = _trust(config)
     threshold = Threshold(
         nouns.users, nouns.devices, nouns.links, nouns.logins, nouns.audit, nouns.device_keys, notices
     )
     handing = Handing(nouns.handoffs, nouns.sessions, threshold)
     return Doors(
-        Authentication(keyring, cookies, clock, check, built_in),
+        admit_by(trust, nouns.identities, keyring, cookies, clock, check, built_in),
         authority,
         revocation,
         OneTimeLinks(threshold, clock),
@@ -232,7 +233,7 @@ def _doors(
         proofs,
         bound,
         Handover(handing, authority, revocation, notices, clock),
-        open_ways(nouns, threshold, authority, revocation, clock, _trust(config), provider),
+        open_ways(nouns, threshold, authority, revocation, clock, trust, provider),
     )
 
 

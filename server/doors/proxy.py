@@ -10,19 +10,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from server.domain.access import Principal
-from server.domain.errors import Forbidden, Invalid, Unauthenticated
-from server.domain.proof import Target
+from server.domain.clock import Clock
+from server.domain.errors import Forbidden, Invalid
+from server.domain.login import Login
+from server.doors.authentication import Authentication, Keyring
+from server.doors.built_in import BuiltIn
+from server.doors.cookie import Cookies
+from server.doors.device_check import DeviceCheck
 from server.doors.origin import Refuse, refuse
 from server.store.identities import Identities
 
 Network: TypeAlias = IPv4Network | IPv6Network
 Header: TypeAlias = tuple[bytes, bytes]
+Parts: TypeAlias = tuple[Keyring, Cookies, Clock, DeviceCheck, BuiltIn | None]
+"""What authentication is made of."""
 PROTO: Final = b"x-forwarded-proto"
 FOR: Final = b"x-forwarded-for"
 ISSUER: Final = "proxy"
@@ -118,38 +124,34 @@ class Forwarded:
         return peer
 
 
-class Asks(Protocol):
-    """The door by which requests come."""
+class Vouched(Authentication):
+    """Who comes in where a proxy names people: their logins are good only for whom it names at this very request.
 
-    async def of_request(self, headers: Headers, target: Target | None = None) -> Principal:
-        """Who sends this request. Raises Unauthenticated."""
-        ...
+    Who is known by the proxy is so by nothing else, past it neither: who was signed out there is out.
+    """
 
-    def nonce(self) -> str:
-        """What the next proof has to repeat."""
-        ...
+    def __init__(
+        self, keyring: Keyring, cookies: Cookies, clock: Clock, check: DeviceCheck, built_in: BuiltIn | None,
+        vouching: tuple[Identities, str],
+    ) -> None:  # fmt: skip
+        super().__init__(keyring, cookies, clock, check, built_in)
+        self._identities, self._header = vouching
 
-
-class Vouched:
-    """That door where a proxy names people: a login is good only for whom the proxy names at this very request."""
-
-    def __init__(self, door: Asks, identities: Identities, header: str) -> None:
-        self._door = door
-        self._identities = identities
-        self._header = header
-
-    async def of_request(self, headers: Headers, target: Target | None = None) -> Principal:
-        """Who sends this request. Raises Unauthenticated, also if the proxy says that it is somebody else."""
-        principal = await self._door.of_request(headers, target)
+    async def login(self, headers: Headers) -> Login | None:
+        """The living login that the cookie stands for; None if the proxy does not say that it is them."""
+        login = await super().login(headers)
+        if login is None:
+            return None
         named = headers.get(self._header)
-        if principal.token is None and named is not None:
-            if await self._identities.find(ISSUER, named) != principal.user:
-                raise Unauthenticated
-        return principal
+        if named is not None:
+            return login if await self._identities.find(ISSUER, named) == login.user else None
+        return None if ISSUER in await self._identities.issuers(login.user) else login
 
-    def nonce(self) -> str:
-        """What the next proof has to repeat."""
-        return self._door.nonce()
+
+def admit_by(trust: Trust, identities: Identities, *parts: *Parts) -> Authentication:
+    """The door by which requests come: where a proxy names people, a cookie must be that person's."""
+    header = trust.user_header
+    return Authentication(*parts) if header is None else Vouched(*parts, (identities, header))
 
 
 def _forwards(name: bytes) -> bool:

@@ -11,14 +11,13 @@ import httpx2
 
 from server.domain.clock import Clock
 from server.domain.errors import Invalid
-from server.doors.authentication import Authentication
 from server.doors.authority import Authority
 from server.doors.device_grants import DeviceGrantDoor, Grantable
 from server.doors.links import Threshold
 from server.doors.oidc import OidcDoor
 from server.doors.passkeys import PasskeyDoor
 from server.doors.provider import Organisation, Provider
-from server.doors.proxy import Trust, Vouched
+from server.doors.proxy import Trust
 from server.doors.revocation import Revocation
 from server.store.nouns import Nouns
 
@@ -32,11 +31,6 @@ class Ways:
     organisation: OidcDoor | None
     trust: Trust
     threshold: Threshold
-
-    def checked(self, authentication: Authentication, nouns: Nouns) -> Authentication | Vouched:
-        """The door by which requests come: where a proxy names people, a cookie must be that person's."""
-        header = self.trust.user_header
-        return Vouched(authentication, nouns.identities, header) if header is not None else authentication
 
 
 def open_ways(

@@ -134,5 +134,5 @@ def table(nouns: Nouns, doors: Doors, parts: Parts, clock: Clock, version: str) 
 
 def api(nouns: Nouns, doors: Doors, parts: Parts, clock: Clock, version: str) -> list[BaseRoute]:
     """The API's routes, for the composition root."""
-    door = Sightings(doors.ways.checked(doors.authentication, nouns), nouns.devices, clock)
+    door = Sightings(doors.authentication, nouns.devices, clock)
     return mount(table(nouns, doors, parts, clock, version), door)

@@ -30,7 +30,7 @@ from crdt_docs.updates.trim import trim
 from server.domain.access import Role
 from server.domain.errors import Unavailable
 from server.domain.likeness import Profile
-from server.doors.authentication import Authentication, Keyring
+from server.doors.authentication import Keyring
 from server.doors.authority import Authority
 from server.doors.bound import Bound
 from server.doors.built_in import BuiltIn
@@ -43,7 +43,7 @@ from server.doors.notices import Notices
 from server.doors.origin import Hosts, OriginGate
 from server.doors.proofs import Proofs
 from server.doors.provider import Organisation, Provider
-from server.doors.proxy import Forwarded, Trust
+from server.doors.proxy import Forwarded, Trust, admit_by
 from server.doors.revocation import Revocable, Revocation
 from server.doors.turnstile import Caps, Turnstile
 from server.doors.ways import open_ways, reach
@@ -358,7 +358,7 @@ async def composed(
     proofs, bound = Proofs(clock), Bound(nouns.bound_sessions, nouns.audit, clock)
     device_check = DeviceCheck(proofs, bound, nouns.audit, clock)
     built_in, offers = BuiltIn(), Offers(clock)
-    authentication = Authentication(keyring, cookies, clock, device_check, built_in)
+    authentication = admit_by(trust, nouns.identities, keyring, cookies, clock, device_check, built_in)
     authority = Authority(nouns.policies, clock)
     revocable = Revocable(
         nouns.devices,
@@ -404,7 +404,7 @@ async def composed(
     entry = Entry(rooms, authentication, authority, presences, sources.looking, turnstile)
     routes = [
         *health.routes(check, lambda: {"clew_rooms_open": len(rooms.live())}, tally),
-        *mount(rows, Sightings(ways.checked(authentication, nouns), nouns.devices, clock)),
+        *mount(rows, Sightings(authentication, nouns.devices, clock)),
         WebSocketRoute("/sync/{name:path}", SyncEndpoint(entry).serve),
         WebSocketRoute("/hocuspocus", HocuspocusEndpoint(entry).serve),
         *dbsc.routes(bound, authentication, revocation),

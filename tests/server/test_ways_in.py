@@ -285,3 +285,21 @@ async def test_a_proxy_signs_in_whom_it_names_and_their_cookie_is_nobody_elses(t
         await app.nouns.users.add("owner", app.clock.now())
         namesake = await Browser(app.app, {**secure, "remote-user": "owner"}).post("/signin/proxy", {})
         assert namesake.json["user"]["name"] == "owner 2"  # who is here by another way is somebody else
+
+
+async def test_past_the_proxy_a_cookie_of_whom_it_names_is_nobodys(tmp_path: Path) -> None:
+    async with app_under_test(tmp_path, trust=Trust.of(["10.0.0.7"], "remote-user")) as app:
+        ana, bob = await app.sign_in("ana"), await app.sign_in("bob")  # from an address that is no proxy's
+        await app.nouns.identities.add("proxy", "ana", ana.user, app.clock.now())
+        task = await bob.new_task()
+        shared = (await bob.post(f"/tasks/{task}/shares", {"role": "editor"})).json
+        for method, path, body in (
+            ("GET", "/me", None), ("POST", "/signout", {}), ("POST", "/tasks", {}), ("POST", "/links", {}),
+            ("POST", "/passkeys/options", {}),
+        ):  # fmt: skip
+            answer = await (ana.get(path) if method == "GET" else ana.post(path, body))
+            assert answer.status == 401, path
+        assert (await bob.get("/me")).status == 200, "the proxy has never named them"
+        id, _, secret = shared["url"].partition("#")[2].partition(".")
+        joined = await ana.post("/shares/redeem", {"id": id, "secret": secret})
+        assert joined.status == 200 and joined.json["user"]["id"] != ana.user, "they come as a stranger"
