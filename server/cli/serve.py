@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import errno
 import os
 import signal
+import socket
 import sys
 import tempfile
 import webbrowser
@@ -63,6 +65,7 @@ def run(asked: argparse.Namespace) -> int:
     """Serve until SIGINT or SIGTERM."""
     config = settings(asked).config
     require_private(config)
+    require_port(config)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_serve(config, _Signals()))
     return 0
@@ -79,6 +82,21 @@ def require_private(config: Config) -> None:
             " 127.0.0.1 or name it by --trusted-proxy. --insecure-lan serves in the clear all the same."
         )
     print(f"clew: {config.host} is served without TLS: whoever is on that network can read along.", file=sys.stderr)
+
+
+def require_port(config: Config) -> None:
+    """Say in a sentence that another program listens there; whatever else is wrong shows when serving starts."""
+    family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
+    with socket.socket(family) as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind((config.host, config.port))
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise Invalid(
+                    f"Another program listens on {config.host}:{config.port}. Choose another port:"
+                    " clew serve --port N, or make run PORT=N."
+                ) from error
 
 
 class _Signals:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import stat
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -18,7 +19,7 @@ from cryptography.x509.oid import NameOID
 from server.cli import certificate
 from server.cli.agent import _kept
 from server.cli.credentials import Credential, credentials_file, find, forget, keep, server_of
-from server.cli.serve import require_private
+from server.cli.serve import require_port, require_private
 from server.config import Config, load
 from server.domain.errors import Invalid
 
@@ -41,6 +42,15 @@ def test_nobody_is_served_in_the_clear_unasked(capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().err == ""
     require_private(Config(host="0.0.0.0", insecure_lan=True))
     assert "read along" in capsys.readouterr().err
+
+
+def test_a_port_that_is_taken_is_named_in_a_sentence() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        with pytest.raises(Invalid, match=f"{port}.*--port N.*PORT=N"):
+            require_port(Config(port=port))
+    require_port(Config(port=0))
+    require_port(Config(host="no.such.host.invalid"))
 
 
 def test_settings_that_belong_together_are_given_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
