@@ -160,6 +160,7 @@ async def open_services(config: Config, clock: Clock | None = None) -> AsyncIter
         stores = Stores(nouns.database, nouns.audit, nouns.keys, log, signatures, write)
         here = Present(rooms, authors, doors.authority, Everywhere(rooms, offers), forgetting(reader, resumptions))
         erasure = Erasure(stores, here, clock)
+        await erasure.finish_deletions()
         await erasure.replay()
         await nouns.audit.tidy(clock.now())
         await recover(nouns.turns, log, read, clock)

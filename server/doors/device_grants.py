@@ -94,7 +94,7 @@ class DeviceGrantDoor:
         else:
             if task is not None:
                 await self._authority.role(who, task)
-            done = await self._over.grants.approve(grant.id, who.user, role, ttl, task, now)
+            done = await self._over.grants.approve(grant.id, who.user, role, ttl, task, now, who.login)
         if not done:
             raise NotFound("No program waits with that code.")
         event = "device_grant.approved" if verdict == "approve" else "device_grant.declined"

@@ -88,20 +88,32 @@ class Erasure:
         if wish.owned == "refuse" and what.heirs:
             raise Conflict(f"{len(what.heirs)} tasks that others are on would have no owner: hand them on first.")
         await self._note(what, wish, now)
-        await self._erasures.close_doors(what)
-        for task in (*what.private, *what.shared):
-            self._in.authority.forget(task)
-        await self._in.live.revoke(lambda who, _: who.user == user, CLOSE["not_found"], GONE)
+        await self._shut_out(what)
+        late = _joined(what, await self._gather(user))  # what was under way until now
+        if late != what:
+            what = late
+            await self._note(what, wish, now)
+            await self._shut_out(what)
         await self._delete(what.private)
         stubs = {task: new_id() for task in what.shared}
         documents = await self._unsign(what, stubs, wish)
         await self._erasures.remove(what, stubs)
+        await self._finish_deletions()
         events = await self._of.audit.cut(what.ids, now)
         await self._of.audit.append("user.erased", now, by=by or Deed())
         left = await lanes.run(self._of.write, lambda: self._finish(what.private))
         if not await self._of.database.erase():
             left += ("a backup is being made: clew.db is rewritten when it is done",)
         return Erased(len(what.private), len(what.shared), events, documents, left)
+
+    async def finish_deletions(self) -> None:
+        """Remove the documents of tasks that were deleted when a crash came, or when somebody was still writing.
+
+        For the start. A document whose task's row was not deleted here stays, whatever else is missing: an older
+        ``clew.db`` beside a newer log costs nothing.
+        """
+        await self._finish_deletions()
+        await self._erasures.forget_deleted()
 
     async def replay(self) -> int:
         """Erase once more whoever and whatever the ledger names and an older copy of the folder has brought back."""
@@ -119,6 +131,16 @@ class Erasure:
         if back:
             await self._of.database.erase()
         return len(back) + len(people)
+
+    async def _finish_deletions(self) -> None:
+        logged = {name.task for name, _, _ in self._of.log.names()}
+        await self._delete([task for task in await self._erasures.half_deleted() if task in logged])
+
+    async def _shut_out(self, what: Belongings) -> None:
+        await self._erasures.close_doors(what)
+        for task in (*what.private, *what.shared):
+            self._in.authority.forget(task)
+        await self._in.live.revoke(lambda who, _: who.user == what.user, CLOSE["not_found"], GONE)
 
     async def _gather(self, user: UserId) -> Belongings:
         what = await self._erasures.gather(user, self._clock.now())
@@ -177,6 +199,14 @@ class Erasure:
 
     def _documents(self, tasks: set[TaskId]) -> list[DocName]:
         return sorted(name for name, _, _ in self._of.log.names() if name.task in tasks)
+
+
+def _joined(before: Belongings, now: Belongings) -> Belongings:
+    """What is theirs now, and all that names them by ids that are gone meanwhile."""
+    private, rows = dict.fromkeys((*before.private, *now.private)), before.rows
+    shared = tuple(task for task in dict.fromkeys((*before.shared, *now.shared)) if task not in private)
+    ids, agents = before.ids | now.ids, before.agents | now.agents
+    return Belongings(before.user, ids, agents, tuple(private), shared, {**before.heirs, **now.heirs}, rows)
 
 
 def _of_task(task: TaskId) -> Matches:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from crdt_docs.ids import UserId
-from server.domain.access import Proven
+from server.domain.access import LoginId, Proven
 from server.domain.audit import Deed
 from server.domain.clock import Clock, iso
 from server.domain.credential import LINK_LIFE, Secret
@@ -133,10 +133,13 @@ class OneTimeLinks:
         user = await (users.ensure_owner(now) if name is None else users.ensure(name, now))
         return (await self.issue(user.id))[0]
 
-    async def issue(self, user: UserId) -> tuple[Secret, float]:
-        """A link for a user who is in already, and when it expires (Unix seconds)."""
+    async def issue(self, user: UserId, login: LoginId | None = None) -> tuple[Secret, float]:
+        """A link for a user who is in already, by that login, and when it expires (Unix seconds).
+
+        Raises Unauthenticated if the login has ended meanwhile.
+        """
         now = self._clock.now()
-        return await self._over.links.issue(user, now), now + LINK_LIFE
+        return await self._over.links.issue(user, now, login=login), now + LINK_LIFE
 
     async def redeem(self, secret: str, arrival: Arrival) -> Entered:
         """Burn the link and sign the browser in.

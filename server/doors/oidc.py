@@ -165,7 +165,7 @@ class OidcDoor:
         user = await self._identities.holder(flow)
         if user is None:
             raise Untrue
-        if await self._identities.add(issuer, subject, user, now) != user:
+        if await self._identities.add(issuer, subject, user, now, login=flow.login) != user:
             raise Conflict("That account of the organisation is another user's here.")
 
     async def _welcome(self, flow: Flow, claims: Claims, subject: str) -> User:

@@ -117,7 +117,7 @@ class PasskeyDoor:
             raise Refused from error
         now = self._clock.now()
         passkey = await self._passkeys.add(
-            login.user, made.credential_id, made.credential_public_key, made.sign_count, name,
+            login, made.credential_id, made.credential_public_key, made.sign_count, name,
             made.credential_backed_up, now,
         )  # fmt: skip
         await self._over.logins.prove(login.user, login.id, now)

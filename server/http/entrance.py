@@ -73,7 +73,7 @@ def routes(links: OneTimeLinks, reception: Reception, accounts: Accounts) -> lis
 
     async def invite(call: Call, _: Nothing) -> LinkMade:
         require_login(call.principal)
-        secret, expires_at = await links.issue(call.principal.user)
+        secret, expires_at = await links.issue(call.principal.user, call.principal.login)
         base = f"{call.request.url.scheme}://{call.request.headers['host']}"
         url = link_url(base, secret)
         return LinkMade(url=url, expires_at=iso(expires_at), qr=draw_qr(url))

@@ -5,8 +5,9 @@ The secret of a download stands in a header, like every other: in an address it 
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final, Literal
 
 from pydantic import Field
@@ -19,7 +20,7 @@ from server.domain.clock import Clock, iso
 from server.domain.erasure import Wish
 from server.domain.errors import Forbidden, Invalid, NotFound, Unauthenticated, Unavailable
 from server.domain.passkey import is_fresh
-from server.domain.policy import Allow
+from server.domain.policy import Allow, Denied, Deny
 from server.doors.authority import Authority, require_login
 from server.doors.cookie import Cookies
 from server.doors.erasure import Erasure
@@ -27,7 +28,7 @@ from server.doors.revocation import deed
 from server.http.endpoint import Answer, Call, Endpoint, Input, Nothing, Row
 from server.http.reader import Reader
 from server.rooms.authors import Authors
-from server.rooms.own_words import own_words
+from server.rooms.own_words import own_words, without_others
 from server.store.audit import Audit
 from server.store.passkeys import Passkeys
 from server.store.portability import Portability
@@ -113,7 +114,7 @@ def routes(
                 continue
             task["words"] = {part: await _words(authors, DocName(name, part), who) for part in PARTS}
             if alone:
-                task["working_set"] = await _working_set(reader, DocName(name))
+                task["working_set"] = await _working_set(reader, authors, DocName(name), who)
             found.append(task)
         return found
 
@@ -124,6 +125,7 @@ def routes(
             raise Invalid("To confirm, give your name as it is shown.")
         wish = Wish(wanted.texts, wanted.owned)
         what, places = await erasure.plan(who.user, wish)
+        await require_opens(authority, who, what.private)
         left: tuple[str, ...] = ()
         if not wanted.dry_run:
             left = (await erasure.erase(who.user, wish)).left
@@ -178,6 +180,14 @@ async def require_proof(passkeys: Passkeys, who: Principal, now: float) -> None:
         raise Forbidden("Show first that it is you, by your passkey.", "unproven")
 
 
+async def require_opens(authority: Authority, who: Principal, tasks: Iterable[TaskId]) -> None:
+    """Raise Denied where a rule of a task shuts this device out: what it may not open it does not delete either."""
+    for task in tasks:
+        verdict = await authority.judge(who, task)
+        if isinstance(verdict, Deny) and verdict.reason != "delegation_over":
+            raise Denied(verdict.reason)
+
+
 async def _words(authors: Authors, name: DocName, who: Principal) -> list[dict[str, str]]:
     _, written, _ = await authors.page(name, -1, EVERYBODY)
     mine = [one for one in written if one.author.actor.user == who.user]
@@ -187,8 +197,14 @@ async def _words(authors: Authors, name: DocName, who: Principal) -> list[dict[s
     return [{"text": words.text, "since": iso(words.at)} for words in own_words(parse(update), mine)]
 
 
-async def _working_set(reader: Reader, name: DocName) -> Any:
+async def _working_set(reader: Reader, authors: Authors, name: DocName, who: Principal) -> Any:
+    """What stands in a task of their own, without what others once wrote there."""
     try:
-        return await reader.project(name)
+        found = await authors.rooms.read(name)
+        if found.quarantined is not None:
+            return None
+        _, written, _ = await authors.page(name, -1, EVERYBODY)
+        own = await asyncio.to_thread(without_others, found.update, written, who.user)
+        return {"seq": found.seq, **await reader.project_copy(own)}
     except (Unavailable, NotFound):
         return None

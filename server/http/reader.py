@@ -85,6 +85,10 @@ class Reader:
             raise
         return {"seq": found.seq, **read}
 
+    async def project_copy(self, update: bytes) -> dict[str, Any]:
+        """The working set in an update that is nobody's document, without a seq. Raises Unavailable."""
+        return await self._projections.project(update)
+
     async def export(self, name: DocName, kind: FileKind, title: str) -> bytes:
         """The working set as a file headed by the title. Raises Unavailable."""
         found = await self._readable(name)

@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from crdt_docs.updates.parse import STRING, Parsed, Struct
+from crdt_docs.ids import UserId
+from crdt_docs.updates.parse import MAX_CLOCK, STRING, Parsed, Struct, parse
+from crdt_docs.updates.splice import merge
 from crdt_docs.updates.values import read_string
 from crdt_docs.updates.vectors import DeleteSet
 from server.rooms.authors import Written
+from server.rooms.scrubbing import deletion, spans_of
 
 
 class Words(NamedTuple):
@@ -29,6 +32,16 @@ def own_words(parsed: Parsed, written: Sequence[Written]) -> list[Words]:
         Words(text, one.author.at) for one in written if (text := _text(parsed.update, one, structs, deleted)).strip()
     ]
     return sorted(found, key=lambda words: words.at)
+
+
+def without_others(update: bytes, written: Sequence[Written], user: UserId) -> bytes:
+    """A whole document in which only this person's words are left; all else keeps its place. Changes no document."""
+    parsed, mine = parse(update), DeleteSet()
+    for client, spans in spans_of(written, user).items():
+        for first, end in spans:
+            mine.add(client, first, end)
+    others = {section.client: mine.missing(section.client, 0, MAX_CLOCK) for section in parsed.sections}
+    return merge([update, deletion(parsed, others, texts=True)])
 
 
 def _text(update: bytes, one: Written, structs: Mapping[int, Sequence[Struct]], deleted: DeleteSet) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from crdt_docs.ids import TaskId, UserId, new_id
-from server.domain.access import Role
+from server.domain.access import LoginId, Role
 from server.domain.credential import Secret, hash_secret, new_secret
 from server.domain.device_grant import (
     CODE_LIFE,
@@ -62,13 +62,25 @@ class DeviceGrants:
         return _grant(row) if row else None
 
     async def approve(
-        self, grant: DeviceGrantId, user: UserId, role: Role, ttl: int, task: TaskId | None, now: float
+        self,
+        grant: DeviceGrantId,
+        user: UserId,
+        role: Role,
+        ttl: int,
+        task: TaskId | None,
+        now: float,
+        login: LoginId | None,
     ) -> bool:
-        """Give it, once, with those bounds; False if it was decided or has expired meanwhile."""
+        """Give it, once, with those bounds; False if it was decided or has expired, or the login ended, meanwhile.
+
+        Until it is collected it goes with the login's device.
+        """
         rows = await self._database.write(
-            "UPDATE device_grants SET status = 'approved', user = ?, role = ?, ttl = ?, task = ?"
-            " WHERE id = ? AND status = 'pending' AND expires_at > ? RETURNING id",
-            user, role, ttl, task, grant, now,
+            "UPDATE device_grants SET status = 'approved', user = ?1, role = ?2, ttl = ?3, task = ?4,"
+            " device = (SELECT device FROM logins WHERE id = ?7)"
+            " WHERE id = ?5 AND status = 'pending' AND expires_at > ?6"
+            " AND EXISTS (SELECT 1 FROM logins WHERE id = ?7 AND user = ?1) RETURNING id",
+            user, role, ttl, task, grant, now, login,
         )  # fmt: skip
         return bool(rows)
 

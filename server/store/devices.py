@@ -14,6 +14,9 @@ _COLUMNS: Final = (
     " THEN 2 ELSE EXISTS (SELECT 1 FROM device_keys k WHERE k.device = devices.id) END"
 )
 
+_BEGOTTEN: Final = ("tickets", "links", "device_grants", "invitations", "export_tickets")
+"""What a device has made for somebody to come in by, and what is still to be fetched."""
+
 
 class Devices:
     """The devices of all users; every lookup names the user, and answers None for another's as for none."""
@@ -62,7 +65,7 @@ class Devices:
         await self._database.write(f"UPDATE devices SET seen_at = max(seen_at, ?) WHERE id IN ({marks})", at, *devices)
 
     async def revoke(self, user: UserId, device: DeviceId, at: float) -> Device | None:
-        """Revoke the device and with it its logins, tokens, tickets and sessions. Again is the same as once."""
+        """Revoke the device, its logins, tokens, sessions and the ways in that it has made. Again is the same as once."""
         async with self._database.transaction() as tx:
             row = await tx.one(
                 "UPDATE devices SET revoked_at = coalesce(revoked_at, ?) WHERE id = ? AND user = ?"
@@ -80,7 +83,8 @@ class Devices:
             )
             await tx.all("DELETE FROM logins WHERE device = ?", device)
             await tx.all("DELETE FROM device_keys WHERE device = ?", device)
-            await tx.all("DELETE FROM tickets WHERE device = ?", device)
+            for begotten in _BEGOTTEN:
+                await tx.all(f"DELETE FROM {begotten} WHERE device = ?", device)
             await tx.all("UPDATE tokens SET revoked_at = coalesce(revoked_at, ?) WHERE device = ?", at, device)
             await tx.all(
                 "UPDATE attachments SET ended_at = ? WHERE ended_at IS NULL"

@@ -23,6 +23,9 @@ _TASKS: Final = (
     f"SELECT m.task, m.role, (SELECT count(*) FROM members o WHERE o.task = m.task AND {_STAYS})"
     " FROM members m WHERE m.user = ?1 ORDER BY m.since, m.task"
 )
+_ORPHANS: Final = (
+    "SELECT id FROM tasks WHERE created_by = ? AND NOT EXISTS (SELECT 1 FROM members m WHERE m.task = tasks.id)"
+)
 _HEIR: Final = (
     f"SELECT o.user FROM members o WHERE o.task = ?3 AND {_STAYS}"
     " AND NOT EXISTS (SELECT 1 FROM members w WHERE w.task = ?3 AND w.user <> ?1 AND w.role = 4 AND w.until IS NULL)"
@@ -59,16 +62,20 @@ class Erasures:
             heir = await self._database.one(_HEIR, user, now, task) if others and role == 4 else None
             if heir is not None:
                 heirs[TaskId(task)] = UserId(heir[0])
+        private.extend(TaskId(row[0]) for row in await self._database.all(_ORPHANS, user))
         return Belongings(
             user, frozenset(ids), frozenset(agents), tuple(private), tuple(shared), heirs, dict(sorted(rows.items()))
         )
 
     async def close_doors(self, what: Belongings) -> None:
-        """Nobody comes in as them any more, and what they alone own is the heirs'."""
+        """Nobody comes in as them any more, nothing new becomes theirs, and what they alone own is the heirs'."""
         tables = await self._columns()
         async with self._database.transaction() as tx:
+            await tx.all("UPDATE users SET leaving = 1 WHERE id = ?", what.user)
             for task, heir in what.heirs.items():
-                await tx.all("UPDATE members SET role = 4, until = NULL WHERE task = ? AND user = ?", task, heir)
+                await tx.all(
+                    "UPDATE members SET role = 4, until = NULL, share = NULL WHERE task = ? AND user = ?", task, heir
+                )
             for table in _WAYS_IN:
                 if "user" in tables.get(table, ()):
                     await tx.all(f"DELETE FROM {table} WHERE user = ?", what.user)
@@ -89,6 +96,15 @@ class Erasures:
         async with self._database.transaction() as tx:
             for task in tasks:
                 await tx.all("DELETE FROM tasks WHERE id = ?", task)
+
+    async def half_deleted(self) -> list[TaskId]:
+        """The tasks whose rows were deleted since the last start, and that nobody has put back."""
+        rows = await self._database.all("SELECT task FROM deleted_tasks WHERE task NOT IN (SELECT id FROM tasks)")
+        return [TaskId(row[0]) for row in rows]
+
+    async def forget_deleted(self) -> None:
+        """Nothing is left of what was deleted so far."""
+        await self._database.write("DELETE FROM deleted_tasks")
 
     async def everything(self) -> tuple[list[UserId], list[TaskId]]:
         """The ids of all people and tasks: what the ledger of erasures is held against."""

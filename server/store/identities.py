@@ -11,6 +11,7 @@ from typing import Final
 
 from crdt_docs.ids import UserId
 from server.domain.credential import SecretHash
+from server.domain.errors import Unauthenticated
 from server.domain.login import LoginId
 from server.store.database import Database
 
@@ -43,9 +44,14 @@ class Identities:
         row = await self._database.one("SELECT user FROM identities WHERE issuer = ? AND subject = ?", issuer, subject)
         return UserId(row[0]) if row else None
 
-    async def add(self, issuer: str, subject: str, user: UserId, at: float) -> UserId:
-        """Make it the user's, if it is nobody's yet; whose it is then."""
+    async def add(self, issuer: str, subject: str, user: UserId, at: float, *, login: LoginId | None = None) -> UserId:
+        """Make it the user's, if it is nobody's yet; whose it is then.
+
+        ``login`` is who asks for it, if somebody does who is in: Unauthenticated if that has ended meanwhile.
+        """
         async with self._database.transaction() as tx:
+            if login and not await tx.one("SELECT 1 FROM logins WHERE id = ? AND user = ?", login, user):
+                raise Unauthenticated
             await tx.all(
                 "INSERT INTO identities (issuer, subject, user, created_at) VALUES (?, ?, ?, ?)"
                 " ON CONFLICT (issuer, subject) DO NOTHING",

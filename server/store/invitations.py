@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from crdt_docs.ids import UserId, new_id
+from server.domain.access import LoginId
 from server.domain.credential import Secret, SecretHash, hash_secret, new_secret
-from server.domain.errors import Conflict
+from server.domain.errors import Conflict, Unauthenticated
 from server.domain.invitation import INVITATION_LIFE, OPEN_AT_ONCE, Invitation, InvitationId
 from server.domain.user import User
 from server.store.database import Database, Row
@@ -21,16 +22,22 @@ class Invitations:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def issue(self, by: UserId, at: float) -> tuple[Invitation, Secret]:
-        """Make one; the secret belongs in a URL's fragment. Raises Conflict if too many are out."""
+    async def issue(self, by: UserId, at: float, login: LoginId | None) -> tuple[Invitation, Secret]:
+        """Make one; the secret belongs in a URL's fragment. It goes with the device of the login that asks.
+
+        Raises Conflict if too many are out, Unauthenticated if the login has ended meanwhile.
+        """
         made = Invitation(InvitationId(new_id()), by, at, at + INVITATION_LIFE)
         secret = new_secret()
         async with self._database.transaction() as tx:
+            device = await tx.one("SELECT device FROM logins WHERE id = ? AND user = ?", login, by)
+            if device is None:
+                raise Unauthenticated
             await tx.all("DELETE FROM invitations WHERE expires_at <= ? OR used_at IS NOT NULL", at)
             rows = await tx.all(
-                "INSERT INTO invitations (id, hash, made_by, created_at, expires_at) SELECT ?1, ?2, ?3, ?4, ?5"
-                " WHERE (SELECT count(*) FROM invitations) < ?6 RETURNING id",
-                made.id, hash_secret(secret), by, at, made.expires_at, OPEN_AT_ONCE,
+                "INSERT INTO invitations (id, hash, made_by, created_at, expires_at, device)"
+                " SELECT ?1, ?2, ?3, ?4, ?5, ?7 WHERE (SELECT count(*) FROM invitations) < ?6 RETURNING id",
+                made.id, hash_secret(secret), by, at, made.expires_at, OPEN_AT_ONCE, device[0],
             )  # fmt: skip
         if not rows:
             raise Conflict("Too many invitations are out that nobody has used; take some back first.")

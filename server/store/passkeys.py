@@ -10,7 +10,7 @@ from typing import Final
 from crdt_docs.ids import UserId, new_id
 from server.domain.credential import SecretHash
 from server.domain.errors import Conflict
-from server.domain.login import LoginId
+from server.domain.login import Login, LoginId
 from server.domain.passkey import CHALLENGE_LIFE, MOST, Passkey, PasskeyId, Purpose
 from server.store.database import Database, Row
 
@@ -26,18 +26,30 @@ class Passkeys:
         self._database = database
 
     async def add(
-        self, user: UserId, credential: bytes, public_key: bytes, sign_count: int, name: str, synced: bool, at: float
+        self,
+        login: Login,
+        credential: bytes,
+        public_key: bytes,
+        sign_count: int,
+        name: str,
+        synced: bool,
+        at: float,
     ) -> Passkey:
-        """Keep a new passkey. Raises Conflict if it is there already, or if the user has too many."""
+        """Keep a new passkey, made by that login.
+
+        Raises Conflict if it is there already, if the user has too many, or if the login has ended meanwhile.
+        """
+        user = login.user
         made = Passkey(PasskeyId(new_id()), credential, user, public_key, sign_count, name, synced, at)
         rows = await self._database.write(
             f"INSERT INTO passkeys ({_COLUMNS}) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, NULL"
-            " WHERE (SELECT count(*) FROM passkeys WHERE user = ?3) < ?9 ON CONFLICT (credential) DO NOTHING"
-            " RETURNING id",
-            made.id, credential, user, public_key, sign_count, name, int(synced), at, MOST,
+            " WHERE (SELECT count(*) FROM passkeys WHERE user = ?3) < ?9"
+            " AND EXISTS (SELECT 1 FROM logins WHERE id = ?10 AND user = ?3)"
+            " ON CONFLICT (credential) DO NOTHING RETURNING id",
+            made.id, credential, user, public_key, sign_count, name, int(synced), at, MOST, login.id,
         )  # fmt: skip
         if not rows:
-            raise Conflict("This passkey is here already, or there are too many.")
+            raise Conflict("This passkey is here already, there are too many, or this browser was signed out.")
         return made
 
     async def of_user(self, user: UserId) -> list[Passkey]:

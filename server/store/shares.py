@@ -98,6 +98,8 @@ class Shares:
                 task,
             ):
                 return None
+            # an owner's place is their own, however they came
+            await tx.all("UPDATE members SET share = NULL WHERE share = ? AND role = 4", share)
             rows = await tx.all("DELETE FROM members WHERE share = ? RETURNING user", share)
             users = [UserId(row[0]) for row in rows]
             for user in users:

@@ -31,7 +31,10 @@ class Tasks:
     async def create(
         self, user: UserId, name: str, at: float, task: TaskId | None = None, named_by: NamedBy = "user"
     ) -> Task:
-        """Make an open task that the user owns. Raises Conflict if that id is in use."""
+        """Make an open task that the user owns.
+
+        Raises Conflict if that id is in use, and where there is no such user, or they are being erased.
+        """
         made = Task(task or TaskId(new_id()), name, "open", user, at, at, named_by)
         async with self._database.transaction() as tx:
             await tx.all(

@@ -11,7 +11,7 @@ from typing import Final
 from crdt_docs.ids import AgentId, DeviceId, TaskId, TokenId, UserId, new_id
 from server.domain.access import Proven, Role
 from server.domain.credential import COOKIE_LIFE, LINK_LIFE, Secret, Token, TokenKind, hash_secret, new_secret
-from server.domain.errors import NotFound
+from server.domain.errors import NotFound, Unauthenticated
 from server.domain.login import Link, Login, LoginId, Visit
 from server.store.database import Database, Row
 
@@ -270,18 +270,27 @@ class Links:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def issue(self, user: UserId, at: float, life: float = LINK_LIFE) -> Secret:
-        """Make a link; the secret belongs in a URL's fragment. Raises Conflict if there is no such user."""
+    async def issue(self, user: UserId, at: float, life: float = LINK_LIFE, *, login: LoginId | None = None) -> Secret:
+        """Make a link; the secret belongs in a URL's fragment. Raises Conflict if there is no such user.
+
+        ``login`` is whose browser asks, if one does: Unauthenticated unless it still stands, and the link goes with its
+        device.
+        """
         secret = new_secret()
         async with self._database.transaction() as tx:
             await tx.all("DELETE FROM links WHERE expires_at <= ?", at)
-            await tx.all(
-                "INSERT INTO links (hash, user, created_at, expires_at) VALUES (?, ?, ?, ?)",
+            rows = await tx.all(
+                "INSERT INTO links (hash, user, created_at, expires_at, device)"
+                " SELECT ?1, ?2, ?3, ?4, (SELECT device FROM logins WHERE id = ?5)"
+                " WHERE ?5 IS NULL OR EXISTS (SELECT 1 FROM logins WHERE id = ?5 AND user = ?2) RETURNING user",
                 hash_secret(secret),
                 user,
                 at,
                 at + life,
+                login,
             )
+        if not rows:
+            raise Unauthenticated
         return secret
 
     async def redeem(self, secret: str, now: float) -> Link | None:

@@ -82,8 +82,8 @@ async def _handoff(world: World) -> str:
 
 async def _passkey(world: World) -> str:
     stored = world.app.nouns.passkeys
-    made = await stored.add(world.ana.user, b"ana's", b"key", 0, "Ana's laptop", False, world.app.clock.now())
     login = (await world.app.nouns.logins.of_user(world.ana.user))[0]
+    made = await stored.add(login, b"ana's", b"key", 0, "Ana's laptop", False, world.app.clock.now())
     await world.app.nouns.logins.prove(world.ana.user, login.id, world.app.clock.now())
     return made.id
 
