@@ -12,7 +12,7 @@ from server.domain.access import Role
 from server.domain.clock import Clock, iso
 from server.domain.language import preferred
 from server.domain.share import HIGHEST, LONGEST, MOST_USES, Share, ShareId
-from server.doors.authority import Authority, require_login, require_steady
+from server.doors.authority import Authority, require_browser, require_login, require_steady
 from server.doors.proofs import target_of
 from server.doors.revocation import Revocation
 from server.doors.sharing import Sharing, Wanted
@@ -112,6 +112,7 @@ def routes(
         login = await reception.authentication.login(request.headers)
         if login is not None and await sharing.knows(login, share):
             who = await reception.authentication.of_request(request.headers, target_of(request))
+            require_browser(who)  # a bearer beside the cookie would come before it, with its own bounds
             require_steady(who)
             joined = await sharing.join(who, share)
             return ShareJoined(

@@ -87,6 +87,19 @@ async def test_a_guest_comes_in_under_a_name_of_ours_to_that_task_alone(wire: Wi
     assert chinese.json["user"]["name"].startswith("访客")
 
 
+async def test_no_bearer_joins_a_task_by_a_link_not_even_beside_a_cookie(wire: Wire) -> None:
+    app, owner = wire.app, await wire.app.sign_in()
+    bob = await app.sign_in("bob")
+    task = await owner.new_task(TITLE)
+    link, own = await a_link(owner, task, role="editor"), await bob.new_task("Bob's")
+    bearer = (await bob.post("/tokens", {"task": own, "role": "viewer"})).json["token"]
+    guest = await as_guest(app, link)
+    answer = await guest.post("/shares/redeem", link["shown"], authorization=f"Bearer {bearer}")
+    assert answer.status == 403
+    members = (await owner.get(f"/tasks/{task}/members")).json["members"]
+    assert bob.user not in [one["user"] for one in members]
+
+
 async def test_a_link_withdrawn_takes_with_it_whoever_came_by_it_and_nobody_else(wire: Wire) -> None:
     app, owner = wire.app, await wire.app.sign_in()
     bob, cleo = await app.sign_in("bob"), await app.sign_in("cleo")
