@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from dataclasses import dataclass
 from typing import Final, NewType
@@ -29,6 +30,10 @@ _ANIMALS: Final[dict[Language, tuple[str, ...]]] = {
     ),
 }  # fmt: skip
 _GUEST: Final[dict[Language, str]] = {"en": "Guest {}", "zh": "访客{}"}
+_NAMES: Final = "|".join(
+    _GUEST[spoken].format(animal).casefold() for spoken, animals in _ANIMALS.items() for animal in animals
+)
+_GIVEN: Final = re.compile(rf"(?:{_NAMES})(?: \d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,11 @@ class Joined:
 
     role: Role
     fresh: bool
+
+
+def is_guest_name(key: str) -> bool:
+    """Whether a name, as it is compared, is one that the server gives to guests."""
+    return bool(_GIVEN.fullmatch(" ".join(key.split())))
 
 
 def guest_name(language: Language, attempt: int) -> str:

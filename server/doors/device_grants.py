@@ -6,7 +6,7 @@ given is never more than they have. Must never approve by a GET, a link, or a co
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from crdt_docs.ids import TaskId, UserId
@@ -25,7 +25,9 @@ from server.store.devices import Devices
 from server.store.tokens import Tokens
 
 WRONG_TRIES: Final = 5
-"""Of one account and of one address, within a code's life: P(guess) stays under 2^-32 for one code."""
+"""Of one account, within a code's life: P(guess) stays under 2^-32 for one code."""
+WRONG_THERE: Final = 50
+"""Of one address: many people may share one, and nobody alone shuts the others out."""
 QUESTIONS: Final = 30
 """Of one address, within the same time: nobody alone takes all the codes that there are."""
 
@@ -57,6 +59,7 @@ class DeviceGrantDoor:
         self._authority = authority
         self._clock = clock
         self._wrong = Attempts(WRONG_TRIES, CODE_LIFE, clock, "Too many wrong codes; wait a few minutes.")
+        self._wrong_there = Attempts(WRONG_THERE, CODE_LIFE, clock, "Too many wrong codes from there.")
         self._asked = Attempts(QUESTIONS, CODE_LIFE, clock, "Too many programs have asked from there.")
 
     async def ask(
@@ -70,11 +73,13 @@ class DeviceGrantDoor:
 
     async def show(self, who: Principal, address: str | None, typed: str) -> DeviceGrant:
         """What the program with that code asks for. Raises NotFound for any wrong code, TooOften after some."""
-        parties = [f"user {who.user}", f"address {address}"]
-        self._wrong.require(*parties)
+        account, place = f"user {who.user}", f"address {address}"
+        self._wrong.require(account)
+        self._wrong_there.require(place)
         grant = await self._over.grants.find(clean_code(typed), self._clock.now())
         if grant is None:
-            self._wrong.note(*parties)
+            self._wrong.note(account)
+            self._wrong_there.note(place)
             raise NotFound("No program waits with that code.")
         return grant
 
@@ -86,9 +91,12 @@ class DeviceGrantDoor:
         verdict: Literal["approve", "decline"],
         bounds: tuple[Role, int, TaskId | None],
     ) -> DeviceGrant:
-        """Give what is asked for within those bounds (role, seconds, task), or refuse. Raises NotFound, TooOften."""
+        """Give what is asked for within those bounds (role, seconds, task), or refuse; what was given.
+
+        Never more than was asked for. Raises NotFound, TooOften.
+        """
         grant, now = await self.show(who, address, typed), self._clock.now()
-        role, ttl, task = bounds
+        role, ttl, task = min(bounds[0], grant.role), min(bounds[1], grant.ttl), bounds[2]
         if verdict == "decline":
             done = await self._over.grants.deny(grant.id, now)
         else:
@@ -99,7 +107,7 @@ class DeviceGrantDoor:
             raise NotFound("No program waits with that code.")
         event = "device_grant.approved" if verdict == "approve" else "device_grant.declined"
         await self._over.audit.append(event, now, by=deed(who), task=task, subjects=[grant.id])
-        return grant
+        return replace(grant, role=role, ttl=ttl, task=task)
 
     async def poll(self, secret: str) -> Answer | Given | None:
         """What a program is told; None for a device code that is none. A bearer is made when it is collected."""

@@ -16,7 +16,7 @@ from crdt_docs.ids import DeviceId, SessionId, TaskId, UserId, new_id
 from server.domain.access import Principal, Proven, Role
 from server.domain.audit import Deed
 from server.domain.clock import Clock
-from server.domain.credential import COOKIE_LIFE, Secret, SecretHash, hash_secret, new_secret
+from server.domain.credential import Secret, SecretHash, hash_secret, new_secret
 from server.domain.device import Level
 from server.domain.errors import Conflict, Forbidden, NotFound
 from server.domain.handoff import (
@@ -230,7 +230,7 @@ class Handover:
         found = await self._threshold.devices.get(who.user, device)
         if found is None or found.revoked_at is not None:
             raise NotFound
-        if not await self._threshold.logins.keep(who.user, device, now + COOKIE_LIFE, pass_on(who, now)):
+        if not await self._threshold.logins.keep(who.user, device, now, pass_on(who, now)):
             return  # it is one of theirs already
         await self._threshold.audit.append("device.kept", now, by=deed(who), subjects=[device])
 

@@ -26,7 +26,7 @@ from server.doors.provider import LOGOUT_EVENT, Claims, Provider, Untrue
 from server.doors.revocation import Revocation
 from server.store.identities import Flow, Identities
 from server.store.invitations import Invitations
-from server.store.users import MAX_NAME, clean_name
+from server.store.users import MAX_NAME, own_name
 
 LONGEST_SUBJECT: Final = 255
 LOGOUT_LATEST: Final = 300.0
@@ -197,8 +197,8 @@ def namesakes(claims: Claims) -> list[str]:
     """What to call somebody, and what else if there is one of that name. A name is for people; it identifies nobody."""
     wanted = next((v for key in ("name", "preferred_username") if isinstance(v := claims.get(key), str) and v), "Guest")
     try:
-        name = clean_name(wanted[: MAX_NAME - 5])
-    except Invalid:
+        name = own_name(wanted[: MAX_NAME - 5])
+    except (Conflict, Invalid):
         name = "Guest"
     return [name, *(f"{name} {n}" for n in range(2, _NAMESAKES))]
 

@@ -164,6 +164,10 @@ class PasskeyDoor:
         await self._note("person.proven", login, login.id)
         return now
 
+    async def require_proof(self, login: Login) -> None:
+        """Raise Forbidden if the person has a passkey and has not just used it: for whatever gives one more way in."""
+        self._require_proof(login, await self._passkeys.of_user(login.user))
+
     async def remove(self, login: Login, passkey: PasskeyId) -> bool:
         """Forget the person's passkey; False if it is not theirs. Raises Forbidden if they have not just used one."""
         self._require_proof(login, await self._passkeys.of_user(login.user))

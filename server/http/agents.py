@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 from crdt_docs.ids import TaskId
 from server.domain.access import Principal, Role
 from server.domain.clock import Clock
-from server.doors.authority import Authority
+from server.doors.authority import Authority, require_resident
 from server.doors.revocation import deed
 from server.http.endpoint import Answer, Call, Endpoint, Nothing, Row
 from server.store.audit import Audit
@@ -47,6 +47,7 @@ def routes(switch: Switch, audit: Audit, authority: Authority, clock: Clock) -> 
     async def stop(call: Call, _: Nothing) -> AgentsAnswer:
         task = TaskId(call.ids["id"])
         await authority.require(call.principal, task, Role.EDITOR)
+        require_resident(call.principal)  # it lasts until an owner says otherwise: nothing for a guest
         turns = await switch.stop_agents(task)
         await _note("agents.stopped", call.principal, task)
         return AgentsAnswer(agents="stopped", turns=turns)

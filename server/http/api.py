@@ -112,7 +112,7 @@ def table(nouns: Nouns, doors: Doors, parts: Parts, clock: Clock, version: str) 
         *devices.routes(nouns.devices, nouns.sessions, nouns.logins, revocation, clock),
         *entrance.routes(doors.links, reception, nouns.accounts),
         *passkeys.routes(ways.passkeys, nouns.passkeys, reception),
-        *oidc.routes(ways.organisation, ways.trust.user_header is not None, reception),
+        *oidc.routes(ways.organisation, ways.passkeys, ways.trust.user_header is not None, reception),
         *proxy.routes(ways.trust.user_header, nouns.identities, ways.threshold, reception, clock),
         *invitations.routes(nouns.invitations, ways.threshold, reception, clock),
         *device_grant.routes(ways.grants, clock),

@@ -18,6 +18,7 @@ from server.domain.errors import ClewError, Conflict, Forbidden, Unauthenticated
 from server.doors.authority import require_login
 from server.doors.cookie import Cookies
 from server.doors.oidc import OidcDoor, Sent
+from server.doors.passkeys import PasskeyDoor
 from server.doors.provider import Untrue
 from server.http.endpoint import PREFIX, Answer, Call, Endpoint, Input, Nothing, Row
 from server.http.reception import Reception
@@ -54,17 +55,17 @@ class LogoutToken(Input):
     logout_token: Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
 
 
-def routes(door: OidcDoor | None, proxied: bool, reception: Reception) -> list[Row]:
+def routes(door: OidcDoor | None, passkeys: PasskeyDoor, proxied: bool, reception: Reception) -> list[Row]:
     """The endpoints; without a provider they are not there."""
 
     async def ways(call: Call, _: Nothing) -> WaysIn:
         return WaysIn(passkeys=True, organisation=door.provider.organisation.shown if door else None, proxy=proxied)
 
     shown = Endpoint("GET", "/signin/ways", ways, Nothing, WaysIn, "How one may sign in here.", door="anyone")
-    return [shown] if door is None else [shown, *_flow(door, reception)]
+    return [shown] if door is None else [shown, *_flow(door, passkeys, reception)]
 
 
-def _flow(door: OidcDoor, reception: Reception) -> list[Row]:
+def _flow(door: OidcDoor, passkeys: PasskeyDoor, reception: Reception) -> list[Row]:
     async def begin(call: Call, given: OidcBegin) -> Response:
         key = await reception.proofs.key_of(call.request)
         return go(call.request, await door.begin(callback_url(call.request), invitation=given.invitation, key=key))
@@ -74,6 +75,7 @@ def _flow(door: OidcDoor, reception: Reception) -> list[Row]:
         login = await reception.authentication.login(call.request.headers)
         if login is None:
             raise Unauthenticated
+        await passkeys.require_proof(login)
         return go(call.request, await door.begin(callback_url(call.request), login=login))
 
     def go(request: Request, sent: Sent) -> Response:

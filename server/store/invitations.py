@@ -11,7 +11,7 @@ from server.domain.errors import Conflict, Unauthenticated
 from server.domain.invitation import INVITATION_LIFE, OPEN_AT_ONCE, Invitation, InvitationId
 from server.domain.user import User
 from server.store.database import Database, Row
-from server.store.users import clean_name, name_key
+from server.store.users import name_key, own_name
 
 _COLUMNS: Final = "id, made_by, created_at, expires_at"
 
@@ -71,7 +71,7 @@ class Invitations:
 
     async def accept(self, secret: SecretHash, name: str, now: float) -> User | None:
         """Burn it and make the user, both or neither; None if it is not good. Raises Conflict if the name is taken."""
-        user = User(UserId(new_id()), clean_name(name), now)
+        user = User(UserId(new_id()), own_name(name), now)
         async with self._database.transaction() as tx:
             burned = await tx.one(
                 "UPDATE invitations SET used_at = ?1 WHERE hash = ?2 AND used_at IS NULL AND expires_at > ?1"

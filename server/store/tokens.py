@@ -210,19 +210,20 @@ class Logins:
         )
         return {DeviceId(row[0]): (TaskId(row[1]), row[2]) for row in rows}
 
-    async def keep(self, user: UserId, device: DeviceId, expires_at: float, proven: Proven | None) -> bool:
-        """Let the logins of a device that is visiting be for all of the user's tasks; False if there is none.
+    async def keep(self, user: UserId, device: DeviceId, at: float, proven: Proven | None) -> bool:
+        """Let the logins of a device that is visiting be for all of the user's tasks; False if none is.
 
         What they have proven is then no more than ``proven``, which is the keeper's.
         """
         rows = await self._database.write(
             "UPDATE logins SET task = NULL, role = NULL, expires_at = ?1, proven_at = min(proven_at, ?4),"
             " proven_by = iif(min(proven_at, ?4) IS NULL, NULL, proven_by)"
-            " WHERE user = ?2 AND device = ?3 AND task IS NOT NULL RETURNING id",
-            expires_at,
+            " WHERE user = ?2 AND device = ?3 AND task IS NOT NULL AND expires_at > ?5 RETURNING id",
+            at + COOKIE_LIFE,
             user,
             device,
             proven.at if proven is not None else None,
+            at,
         )
         return bool(rows)
 

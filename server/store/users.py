@@ -6,7 +6,9 @@ import unicodedata
 from typing import Final
 
 from crdt_docs.ids import UserId, new_id
+from server.domain.agent import BUILT_IN
 from server.domain.errors import Conflict, Invalid, NotFound
+from server.domain.share import is_guest_name
 from server.domain.user import User
 from server.store.database import Database, Row
 
@@ -24,7 +26,7 @@ class Users:
 
     async def add(self, name: str, at: float) -> User:
         """Make a user. Raises Conflict if the name is taken, Invalid if it is none."""
-        user = User(UserId(new_id()), clean_name(name), at)
+        user = User(UserId(new_id()), own_name(name), at)
         made = await self._database.write(
             "INSERT INTO users (id, name, name_key, created_at) VALUES (?, ?, ?, ?)"
             " ON CONFLICT (name_key) DO NOTHING RETURNING id",
@@ -94,7 +96,7 @@ class Users:
 
     async def rename(self, user: UserId, name: str) -> User:
         """Give the user another name. Raises Conflict if it is taken, Invalid if it is none, NotFound."""
-        clean = clean_name(name)
+        clean = own_name(name)
         async with self._database.transaction() as tx:
             taken = await tx.one("SELECT 1 FROM users WHERE name_key = ? AND id <> ?", name_key(clean), user)
             if taken is not None:
@@ -119,6 +121,18 @@ def clean_name(name: str) -> str:
     clean = unicodedata.normalize("NFC", name).strip()
     if not clean or len(clean) > MAX_NAME or any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co") for c in clean):
         raise Invalid(f"A name has 1 to {MAX_NAME} visible characters.")
+    return clean
+
+
+def own_name(name: str) -> str:
+    """The name of a person, as it is stored. Raises Invalid as ``clean_name`` does, Conflict for a name that is ours.
+
+    Nobody is taken for the server's own agent, or for a guest.
+    """
+    clean = clean_name(name)
+    key = name_key(clean)
+    if key == name_key(BUILT_IN) or is_guest_name(key):
+        raise Conflict(f"There is already somebody named {clean}.")
     return clean
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit.app_under_test import HOST, AppUnderTest, Browser, app_under_test
+from kit.app_under_test import HOST, ORIGIN, AppUnderTest, Browser, app_under_test
+from kit.handing_over import hand_over
 from kit.rooms import Peer
 from starlette.datastructures import Headers
 
@@ -134,6 +135,21 @@ async def test_the_switch_stops_every_agent_in_the_task_until_an_owner_allows_th
     assert [(turn["status"], len(turn["messages"])) for turn in turns] == [("queued", 1), ("stopped", 1)]
     events = [event.event for event in await app.nouns.audit.latest(20, acting.task)]
     assert "agents.stopped" in events and "agents.allowed" in events
+
+
+async def test_who_is_let_in_to_one_task_does_not_stop_its_agents(app: AppUnderTest) -> None:
+    ana = await app.sign_in("ana")
+    task = await ana.new_task()
+    link = (await ana.post(f"/tasks/{task}/shares", {"role": "editor"})).json
+    id_, _, secret = link["url"].partition("#")[2].partition(".")
+    guest = Browser(app.app, {"origin": ORIGIN})
+    joined = await guest.post("/shares/redeem", {"id": id_, "secret": secret})
+    guest.headers["cookie"] = joined.headers["set-cookie"].partition(";")[0]
+    visiting, _ = await hand_over(app, ana, task)
+    for who in (guest, visiting):
+        assert (await who.post(f"/tasks/{task}/messages", {"text": "I may write."})).status == 201
+        assert (await who.post(f"/tasks/{task}/agents/stop", {})).status == 403
+    assert (await ana.get(f"/tasks/{task}/agents")).json["agents"] == "allowed"
 
 
 async def test_attack_45_the_trail_shows_what_was_changed_removed_or_cut_off(tmp_path: Path) -> None:

@@ -318,6 +318,16 @@ async def test_a_device_that_is_kept_has_all_tasks_and_stays(app: AppUnderTest, 
     assert (await phone.post("/handoffs", {"task": task})).status == 201
 
 
+async def test_a_visit_that_is_over_is_not_revived_by_keeping_its_device(
+    app: AppUnderTest, laptop: Browser, task: TaskId
+) -> None:
+    phone, _ = await hand_over(app, laptop, task)
+    app.clock.advance(13 * 3600)
+    assert (await phone.get(f"/tasks/{task}")).status == 401
+    assert (await laptop.post(f"/devices/{phone.device}/keep")).status == 204
+    assert (await phone.get(f"/tasks/{task}")).status == 401 and (await phone.get("/me")).status == 401
+
+
 async def test_a_browser_that_is_signed_in_is_told_the_task_and_needs_no_more(
     app: AppUnderTest, laptop: Browser, task: TaskId
 ) -> None:

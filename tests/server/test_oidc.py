@@ -11,6 +11,7 @@ import httpx2
 import pytest
 from joserfc.jwk import OctKey, RSAKey
 from kit.app_under_test import ORIGIN, Answered, AppUnderTest, Browser, app_under_test
+from kit.authenticator import Authenticator
 from kit.clock import FakeClock
 from kit.openid_provider import CLIENT, SECRET, Lies, OpenIdProvider, openid_provider
 
@@ -203,6 +204,19 @@ async def test_who_is_signed_in_adds_the_organisation_and_comes_in_by_it_as_them
     ana = await app.sign_in("ana")
     answer = await back(ana, await there(await leave(ana, "/oidc/add")))
     assert answer.headers["location"] == "/#in=taken"
+
+
+async def test_who_has_a_passkey_shows_it_to_add_the_organisation(app: AppUnderTest, provider: OpenIdProvider) -> None:
+    owner, authenticator = await app.sign_in(), Authenticator()
+    options = (await owner.post("/passkeys/options", {})).json["options"]
+    added = await owner.post("/passkeys", {"credential": authenticator.make(options)})
+    owner.headers["cookie"] = added.headers["set-cookie"].partition(";")[0]
+    app.clock.advance(301)
+    refused = await owner.post("/oidc/add", {})
+    assert (refused.status, refused.json["reason"]) == (403, "unproven")
+    options = (await owner.post("/passkeys/proof/options", {})).json["options"]
+    assert (await owner.post("/passkeys/proof", {"credential": authenticator.use(options)})).status == 200
+    assert (await owner.post("/oidc/add", {})).status == 201
 
 
 async def test_who_is_not_invited_stays_out_and_an_invitation_lets_one_in(

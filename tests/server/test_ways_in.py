@@ -16,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 from server.domain.access import Role
 from server.domain.device_grant import ALPHABET, clean_code
 from server.domain.errors import Invalid
+from server.doors.oidc import namesakes
 from server.doors.origin import Hosts
 from server.doors.proxy import Forwarded, Trust
 
@@ -81,6 +82,18 @@ async def test_the_servers_owner_stays_it_under_any_name(app: AppUnderTest) -> N
 
 
 # Accounts
+
+
+async def test_nobody_takes_the_name_of_the_servers_agent_or_of_a_guest(app: AppUnderTest) -> None:
+    owner = await app.sign_in()
+    made = (await owner.post("/invitations")).json
+    for name in ("Clew", " cLEW ", "Guest otter", "guest  OTTER 12", "访客水獭", "Ｃｌｅｗ"):
+        body = {"secret": made["url"].partition("#")[2], "name": name}
+        assert (await app.nobody.post("/invitations/accept", body)).status == 409, name
+        assert (await owner.patch("/me/account", {"name": name})).status == 409, name
+        assert namesakes({"name": name})[0] == "Guest"
+    taken = {"secret": made["url"].partition("#")[2], "name": "Guest of Clew"}
+    assert (await app.nobody.post("/invitations/accept", taken)).status == 201, "and the invitation is good yet"
 
 
 async def test_an_account_has_a_name_a_language_a_plan_and_preferences(app: AppUnderTest) -> None:
@@ -197,6 +210,33 @@ async def test_after_five_wrong_codes_the_right_one_is_refused_too(app: AppUnder
     app.clock.advance(301)
     asked = (await form(app, "/device/authorize", client_id="clew")).json
     assert (await owner.post("/device/look", {"code": asked["user_code"]})).status == 200
+
+
+async def test_wrong_codes_of_one_account_shut_nobody_else_out_at_its_address(app: AppUnderTest) -> None:
+    owner, eve = await app.sign_in(), await app.sign_in("eve")
+    asked = (await form(app, "/device/authorize", client_id="clew")).json
+    for _ in range(5):
+        assert (await eve.post("/device/look", {"code": "BBBB-BBBB"})).status == 404
+    assert (await eve.post("/device/look", {"code": asked["user_code"]})).status == 429
+    assert (await owner.post("/device/look", {"code": asked["user_code"]})).status == 200
+
+
+async def test_an_address_has_a_wider_bound_of_wrong_codes(app: AppUnderTest) -> None:
+    for n in range(10):
+        one = await app.sign_in(f"puppet {n}")
+        for _ in range(5):
+            assert (await one.post("/device/look", {"code": "BBBB-BBBB"})).status == 404
+    owner = await app.sign_in()
+    assert (await owner.post("/device/look", {"code": "BBBB-BBBB"})).status == 429
+
+
+async def test_a_program_is_never_given_more_than_it_asked_for(app: AppUnderTest) -> None:
+    owner = await app.sign_in()
+    asked = (await form(app, "/device/authorize", client_id="clew", role="viewer", ttl="60")).json
+    more = {"code": asked["user_code"], "verdict": "approve", "role": "owner", "ttl": 366 * 86400}
+    told = (await owner.post("/device/decide", more)).json
+    given = await poll(app, asked)
+    assert (told["role"], told["ttl"]) == (given["role"], given["expires_in"]) == ("viewer", 60)
 
 
 async def test_an_agents_host_is_let_in_and_is_no_more_than_that(app: AppUnderTest) -> None:

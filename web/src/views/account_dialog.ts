@@ -4,6 +4,7 @@ import { html, nothing } from "lit";
 
 import { Problem, type Api } from "../sync/api";
 import { Accounts, type Account } from "../sync/account";
+import { freshly } from "../sync/passkeys";
 import { leaveLanguage, say, setLanguage, type Language } from "../words/language";
 import "./account_data";
 import "./account_invitations";
@@ -86,7 +87,8 @@ export class AccountDialog extends PageDialog {
     }
     const go = (): void =>
       void this.attempt(async () => {
-        goToOrganisation(await new Accounts(this.api).addOrganisation());
+        const accounts = new Accounts(this.api);
+        goToOrganisation(await freshly(accounts, () => accounts.addOrganisation()));
         return "";
       });
     return html`<section class="another">
