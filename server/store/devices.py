@@ -65,7 +65,7 @@ class Devices:
         await self._database.write(f"UPDATE devices SET seen_at = max(seen_at, ?) WHERE id IN ({marks})", at, *devices)
 
     async def revoke(self, user: UserId, device: DeviceId, at: float) -> Device | None:
-        """Revoke the device, its logins, tokens, sessions and the ways in that it has made. Again is the same as once."""
+        """Revoke the device, its logins, tokens, sessions and the ways in that it made. Again is the same as once."""
         async with self._database.transaction() as tx:
             row = await tx.one(
                 "UPDATE devices SET revoked_at = coalesce(revoked_at, ?) WHERE id = ? AND user = ?"
