@@ -106,12 +106,12 @@ export class DevicePage extends PageElement {
           ? nothing
           : html`<label for="grant-role">${say("grant.role")}</label>
               <select id="grant-role" name="role">
-                ${ROLES.map(([role, name]) => html`<option value=${role} ?selected=${role === asking.role}>${say(name)}</option>`)}
+                ${upTo(ROLES, asking.role).map(([role, name]) => html`<option value=${role} ?selected=${role === asking.role}>${say(name)}</option>`)}
               </select>`
       }
       <label for="grant-ttl">${say("grant.span")}</label>
       <select id="grant-ttl" name="ttl">
-        ${SPANS.map(([span, name]) => html`<option value=${span} ?selected=${span === nearest(asking.ttl)}>${say(name)}</option>`)}
+        ${upTo(SPANS, nearest(asking.ttl)).map(([span, name]) => html`<option value=${span} ?selected=${span === nearest(asking.ttl)}>${say(name)}</option>`)}
       </select>
       <p class="quiet">${say("grant.consequence")}</p>
       <div class="acts">
@@ -174,6 +174,11 @@ function takeCode(): string {
 
 function nearest(ttl: number): number {
   return SPANS.map(([span]) => span).reduce((best, span) => (Math.abs(span - ttl) < Math.abs(best - ttl) ? span : best));
+}
+
+/** Nothing beyond what is asked for. */
+function upTo<T>(choices: [T, Plain][], most: T): [T, Plain][] {
+  return choices.slice(0, choices.findIndex(([choice]) => choice === most) + 1);
 }
 
 function whyNot(error: unknown): string {
