@@ -271,7 +271,7 @@ async def test_a_task_that_others_are_on_is_handed_on_or_nothing_is_erased(tmp_p
             await scene.ask("erase", user=NAME, owned="refuse")
         assert await nouns.users.get(scene.ann.user) is not None
         alone = await nouns.tasks.create(scene.ann.user, "with a guest", 1.0)
-        guest = await nouns.users.add("Guest otter", 1.0)
+        guest = await nouns.users.add("otter", 1.0)
         await nouns.database.write("UPDATE users SET guest = 1 WHERE id = ?", guest.id)
         await nouns.tasks.add_member(alone.id, guest.id, Role.VIEWER, 1.0)
         later = await nouns.users.add("carl", 9e9)
