@@ -120,6 +120,25 @@ def test_who_is_taken_off_the_task_is_told_and_hears_nothing_more(laptop: Device
     expect(wei.page.get_by_role("alert")).to_contain_text("no such task")
 
 
+def test_a_page_that_a_rule_shut_out_shows_nothing_of_the_task_until_it_opens_again(
+    laptop: Device, wei: Device, task: str
+) -> None:
+    policy = let_in(laptop, wei, "editor", task).partition("/members")[0] + "/policy"
+    wei.write("before. ").wait_until("saved")
+    call(laptop, "PUT", policy, {"resume": "owner", "device": "any", "confirm": "none"})
+    alert = wei.page.get_by_role("alert")
+    expect(alert).to_contain_text("Only the owners of this task may open it")
+    expect(wei.page.locator(".words")).to_have_count(0)
+    assert task not in wei.page.locator("body").inner_text() + wei.page.title()
+    wei.page.get_by_role("button", name="Try again").click()
+    expect(alert).to_contain_text("Only the owners")
+    call(laptop, "PUT", policy, {"resume": "members", "device": "any", "confirm": "none"})
+    wei.page.evaluate("dispatchEvent(new Event('focus'))")
+    expect(wei.editor).to_contain_text("before.")
+    wei.write("after.").wait_until("saved")
+    expect(laptop.editor).to_contain_text("before. after.")
+
+
 def test_who_loses_the_sign_in_keeps_the_words_and_goes_on_after_another_link(laptop: Device, operator: Device) -> None:
     laptop.write("before. ").wait_until("saved")
     call(laptop, "POST", "/signout")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,10 @@ def test_what_is_said_on_the_laptop_is_filed_and_stands_on_the_phone_after_the_l
             answer = phone.show("Conversation").talk.locator(".message.agent")
             phone.page.reload()
             answer.get_by_role("button", name="Undo this").click()
-            expect(answer).to_contain_text("Undone by owner")
+            expect(answer).to_contain_text("Undone by you")
+            expect(answer).not_to_contain_text(
+                re.compile(r"Filed:|- (constraint|decision|question)|not there any more")
+            )
             expect(answer).to_contain_text("Left, because it was changed since: The price must not exceed 150 k€ net")
             expect(answer.get_by_role("button", name="Undo this")).to_have_count(0)
             phone.wait_until("saved").picture("clerk-undone-phone-dark")

@@ -87,6 +87,20 @@ def test_markdown_becomes_what_it_means_as_it_is_pasted_and_reaches_the_other_de
     phone.picture("editor-phone")
 
 
+def test_the_caret_gets_behind_a_table_at_the_end_and_leaves_no_paragraph_there_unwritten(home: Home) -> None:
+    laptop = fresh(home.laptop)
+    laptop.page.evaluate(PASTE, ["text/plain", MARKDOWN])
+    last = laptop.page.locator(".words > :last-child")
+    expect(last).to_contain_text("signs")
+    laptop.page.keyboard.press("Control+End")
+    expect(laptop.page.locator(".words .ProseMirror-gapcursor, .words.ProseMirror-gapcursor")).to_have_count(1)
+    expect(laptop.page.locator(".words > p:last-child")).to_have_count(0)
+    laptop.page.evaluate(PASTE, ["text/plain", "Pasted"])
+    laptop.page.keyboard.type(" behind.")
+    expect(laptop.page.locator(".words > p:last-child")).to_have_text("Pasted behind.")
+    expect(laptop.page.locator(".words td, .words th")).to_have_text(["who", "what", "Ann", "signs"])
+
+
 def test_of_what_word_copies_the_words_and_their_shape_stay_and_no_script_picture_or_bad_link(home: Home) -> None:
     laptop = fresh(home.laptop)
     laptop.page.evaluate(PASTE, ["text/html", WORD])

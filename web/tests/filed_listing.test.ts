@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Ref } from "../src/doc/conversation";
-import { showFiled } from "../src/views/filed_listing";
+import { showFiled, showUndone } from "../src/views/filed_listing";
 import { outlineOf } from "../src/views/qr_code";
 
 type Filed = Extract<Ref, { kind: "filed" }>;
@@ -34,6 +34,13 @@ test.each([
 ])("all words are shown where there is %s", (_, text, ids) => {
   expect(shown(text, ...ids)).toMatchObject({ before: text, after: "" });
   expect(shown(text, ...ids).filed.map(({ ref }) => ref.id)).toEqual(ids);
+});
+
+test("of an answer that was undone its words stay, without the list of what is not there any more", () => {
+  const text = "It is noted.\n\nFiled:\n- decision: “Net 30”\n- constraint (critical): “Gone”\n\nWho signs?";
+  expect(showUndone(text, [])).toEqual({ before: "It is noted.", filed: [], after: "Who signs?" });
+  expect(showUndone("已记录：\n- 决定：“按 net 30 付款”", [filed("c")])).toMatchObject({ before: "", after: "", filed: [{ more: "" }] });
+  expect(showUndone("All right: Net 30.", [])).toMatchObject({ before: "All right: Net 30.", after: "" });
 });
 
 test("a QR code is drawn by runs, four modules from the edge", () => {

@@ -144,6 +144,14 @@ export class OpenTask {
     this.#emit("changed", null);
   }
 
+  /** Try again after an end for good, because something has changed; what was offered for it goes the ordinary way. */
+  reopen(): void {
+    this.offers = this.offers.filter(({ why }) => why !== "ended");
+    this.#shown.delete(this.copy.name);
+    this.sync.allow();
+    this.sync.reconnect();
+  }
+
   close(): void {
     this.#isOver = true;
     this.#listeners.clear();

@@ -6,6 +6,9 @@
 import { Problem } from "./api";
 import type { Accounts, Json } from "./account";
 
+/** An event of the window: one was added or removed here. */
+export const PASSKEYS_CHANGED = "passkeys-changed";
+
 const NUMBERS = /^(\d+(\.\d+){3}|\[.*\])$/;
 
 /** Whether this page can: passkeys want HTTPS or this machine, and a name instead of an address in numbers. */
@@ -23,10 +26,12 @@ export async function addPasskey(accounts: Accounts): Promise<void> {
   const options = await freshly(accounts, () => accounts.options("/passkeys"));
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options as never);
   await accounts.addPasskey(await told(navigator.credentials.create({ publicKey })));
+  globalThis.dispatchEvent?.(new Event(PASSKEYS_CHANGED));
 }
 
 export async function removePasskey(accounts: Accounts, id: string): Promise<void> {
   await freshly(accounts, () => accounts.removePasskey(id));
+  globalThis.dispatchEvent?.(new Event(PASSKEYS_CHANGED));
 }
 
 export async function enterByPasskey(accounts: Accounts): Promise<void> {

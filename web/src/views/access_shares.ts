@@ -8,7 +8,7 @@ import { html, nothing } from "lit";
 import { Problem, type Api } from "../sync/api";
 import { Access, type NewShare, type Share } from "../sync/access";
 import { ago, inFull, say, type Plain } from "../words/language";
-import { PageElement, whyOf } from "./element";
+import { NOW_AND_THEN, PageElement, whileSeen, whyOf } from "./element";
 
 const HOUR = 3600;
 const LIVES: [seconds: number, name: Plain][] = [
@@ -46,6 +46,7 @@ export class AccessShares extends PageElement {
   declare said: string;
   declare failure: string;
   declare isBusy: boolean;
+  #unwatch: (() => void) | null = null;
 
   constructor() {
     super();
@@ -60,10 +61,12 @@ export class AccessShares extends PageElement {
   override connectedCallback(): void {
     super.connectedCallback();
     void this.#attempt(async () => (await this.#load(), ""));
+    this.#unwatch = whileSeen(() => this.isBusy || void this.#load().catch(() => undefined), NOW_AND_THEN);
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
+    this.#unwatch?.();
     this.url = "";
   }
 
@@ -84,7 +87,7 @@ export class AccessShares extends PageElement {
     return html`<form class="another share-new" @submit=${this.#make}>
       <label for="share-role">${say("shares.role")}</label>
       <select id="share-role" name="role">
-        ${ROLES.map(([role, name]) => html`<option value=${role} ?selected=${role === "commenter"}>${say(name)}</option>`)}
+        ${ROLES.map(([role, name]) => html`<option value=${role} ?selected=${role === "viewer"}>${say(name)}</option>`)}
       </select>
       <label for="share-life">${say("shares.life")}</label>
       <select id="share-life" name="ttl">

@@ -8,7 +8,7 @@ import { html, nothing } from "lit";
 import type { Api, Link } from "../sync/api";
 import { Accounts, type Invitation } from "../sync/account";
 import { ago, inFull, say } from "../words/language";
-import { PageElement, whyOf } from "./element";
+import { NOW_AND_THEN, PageElement, whileSeen, whyOf } from "./element";
 import { qrCode } from "./qr_code";
 
 export class Invitations extends PageElement {
@@ -27,6 +27,7 @@ export class Invitations extends PageElement {
   declare said: string;
   declare failure: string;
   declare isBusy: boolean;
+  #unwatch: (() => void) | null = null;
 
   constructor() {
     super();
@@ -40,10 +41,12 @@ export class Invitations extends PageElement {
   override connectedCallback(): void {
     super.connectedCallback();
     void this.#attempt(async () => (await this.#load(), ""));
+    this.#unwatch = whileSeen(() => this.isBusy || void this.#load().catch(() => undefined), NOW_AND_THEN);
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
+    this.#unwatch?.();
     this.link = null;
   }
 

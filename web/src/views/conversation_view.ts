@@ -27,6 +27,10 @@ const NEAR = 80;
 export interface Me {
   name: string;
   session: string | null;
+  /** Whether this device has one task only: it may not ask for the person's other devices. */
+  isVisiting?: boolean;
+  /** Whether one may comment and no more. */
+  isCommenter?: boolean;
 }
 
 export class ConversationView extends PageElement {
@@ -137,7 +141,7 @@ export class ConversationView extends PageElement {
       </div>
       ${this.isBelow ? html`<button type="button" class="to-end" @click=${this.#toEnd}>${say("talk.newer")}</button>` : nothing}
       ${this.failure ? html`<p class="failure" role="alert">${this.failure}</p>` : nothing}
-      ${this.editable ? this.#composer() : nothing}`;
+      ${this.editable ? this.#composer() : this.me.isCommenter ? html`<p class="quiet">${say("talk.comments")}</p>` : nothing}`;
   }
 
   protected override willUpdate(changed: Map<string, unknown>): void {
@@ -193,7 +197,7 @@ export class ConversationView extends PageElement {
       undoAnswer(this.doc, one, { name: this.me.name });
       this.requestUpdate();
     };
-    return undoneView(one.refs, entries, this.editable && canUndo(this.doc, one, this.#replaced) ? undo : null);
+    return undoneView(one.refs, entries, this.me.name, this.editable && canUndo(this.doc, one, this.#replaced) ? undo : null);
   }
 
   /** What became of a message that nobody has answered. */
@@ -303,7 +307,7 @@ export class ConversationView extends PageElement {
     } catch (error) {
       if (!isSignedOut(error)) this.turns = this.turns.filter((one) => one.status !== "running");
     }
-    if (!this.isConnected || this.#devices) return;
+    if (!this.isConnected || this.#devices || this.me.isVisiting) return;
     const strangers = readMessages(this.doc).some((one) => one.role === "user" && one.session && one.session !== this.me.session);
     if (!strangers) return;
     this.#devices = await this.#namesOfSessions().catch(() => null);

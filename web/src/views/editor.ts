@@ -13,6 +13,7 @@ import { isFollowable } from "../doc/addresses";
 import { collaboration } from "../doc/collaboration";
 import { tears } from "../doc/composing";
 import { editorSchema } from "../doc/editor_schema";
+import { isToEnd, toEndBehindTable } from "../doc/ending";
 import { Pasting } from "../doc/pasting";
 import { blockAt, PlaceMark, placeOf, putCaret } from "../doc/place";
 import type { TaskSync } from "../sync/task_sync";
@@ -152,6 +153,7 @@ export class TaskEditor extends PageElement {
         (action, index) =>
           html`<button
             type="button"
+            class=${action.words ? "worded" : nothing}
             tabindex=${index === at ? 0 : -1}
             title=${say(action.label)}
             aria-label=${say(action.label)}
@@ -161,7 +163,7 @@ export class TaskEditor extends PageElement {
             @focus=${() => (this.at = index)}
             @click=${() => this.#editor && action.run(this.#editor)}
           >
-            <span aria-hidden="true" class="sign sign-${action.label.split(".")[1]}" data-sign=${action.sign}></span>
+            <span aria-hidden="true" class="sign sign-${action.label.split(".")[1]}" data-sign=${action.words ? say(action.words) : action.sign}></span>
           </button>`,
       )}
     </div>`;
@@ -190,6 +192,10 @@ export class TaskEditor extends PageElement {
     if ((event.metaKey || event.ctrlKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "k") {
       event.preventDefault();
       this.#askLink();
+      return true;
+    }
+    if (isToEnd(event) && this.#editor && toEndBehindTable(this.#editor)) {
+      event.preventDefault();
       return true;
     }
     if (event.altKey && event.key === "F10" && this.editable) {

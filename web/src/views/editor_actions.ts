@@ -7,6 +7,8 @@ import type { Plain } from "../words/language";
 export interface Action {
   label: Plain;
   sign: string;
+  /** Shown instead of the sign, where no sign says it. */
+  words?: Plain;
   keys?: string;
   active?: (editor: Editor) => boolean;
   run: (editor: Editor) => unknown;
@@ -56,9 +58,9 @@ export const ACTIONS: Action[] = [
 
 /** What there is besides while the caret is in a table. */
 export const TABLE_ACTIONS: Action[] = [
-  { label: "editor.row_add", sign: "+↓", run: (e) => e.chain().focus().addRowAfter().run() },
-  { label: "editor.column_add", sign: "+→", run: (e) => e.chain().focus().addColumnAfter().run() },
-  { label: "editor.row_remove", sign: "−↓", run: (e) => e.chain().focus().deleteRow().run() },
-  { label: "editor.column_remove", sign: "−→", run: (e) => e.chain().focus().deleteColumn().run() },
-  { label: "editor.table_remove", sign: "✕▦", run: (e) => e.chain().focus().deleteTable().run() },
+  { label: "editor.row_add", sign: "+↓", words: "editor.row_add_short", run: (e) => e.chain().focus().addRowAfter().run() },
+  { label: "editor.column_add", sign: "+→", words: "editor.column_add_short", run: (e) => e.chain().focus().addColumnAfter().run() },
+  { label: "editor.row_remove", sign: "−↓", words: "editor.row_remove_short", run: (e) => e.chain().focus().deleteRow().run() },
+  { label: "editor.column_remove", sign: "−→", words: "editor.column_remove_short", run: (e) => e.chain().focus().deleteColumn().run() },
+  { label: "editor.table_remove", sign: "✕▦", words: "editor.table_remove_short", run: (e) => e.chain().focus().deleteTable().run() },
 ];

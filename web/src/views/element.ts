@@ -2,7 +2,7 @@
 
 import { LitElement } from "lit";
 
-import { Problem } from "../sync/api";
+import { Problem, type Api } from "../sync/api";
 import { onLanguage, say } from "../words/language";
 import { ruleOf } from "./access_words";
 
@@ -22,6 +22,22 @@ export class PageElement extends LitElement {
   protected override createRenderRoot(): HTMLElement {
     return this;
   }
+}
+
+/** Milliseconds between two looks at what others may have changed meanwhile. */
+export const NOW_AND_THEN = 10_000;
+
+/** Look again whenever one comes back to the tab, and at times too where it is said how often; returns how to stop. */
+export function whileSeen(look: () => unknown, every?: number): () => void {
+  const seen = (): void => void (document.hidden || look());
+  const timer = every === undefined ? undefined : setInterval(seen, every);
+  addEventListener("focus", seen);
+  document.addEventListener("visibilitychange", seen);
+  return () => {
+    clearInterval(timer);
+    removeEventListener("focus", seen);
+    document.removeEventListener("visibilitychange", seen);
+  };
 }
 
 /** What the page says to its own frame. */
@@ -65,6 +81,16 @@ export function whyOf(error: unknown): string {
 /** Whether this device was signed out from another, and so shall keep nothing. */
 export function isRevoked(error: unknown): boolean {
   return isSignedOut(error) && error.reason === "revoked";
+}
+
+/** Whether this device is signed out, and how, as the server says now. */
+export async function howSignedOut(api: Api): Promise<"out" | "revoked" | null> {
+  try {
+    await api.me();
+    return null;
+  } catch (error) {
+    return isRevoked(error) ? "revoked" : isSignedOut(error) ? "out" : null;
+  }
 }
 
 export function isSignedOut(error: unknown): error is Problem {

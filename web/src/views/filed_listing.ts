@@ -34,6 +34,16 @@ export function showFiled(text: string, filed: readonly Filed[], textOf: (id: st
   return whole;
 }
 
+/** An answer that was undone lists nothing any more: its words but for the list, and the entries that are there still. */
+export function showUndone(text: string, filed: readonly Filed[]): Shown {
+  const lines = text.split("\n");
+  const at = lines.findIndex((line, index) => HEADING.test(line) && LINE.test(lines[index + 1] ?? ""));
+  let end = at + 1;
+  while (at >= 0 && end < lines.length && LINE.test(lines[end]!)) end += 1;
+  const before = at < 0 ? text : lines.slice(0, at).join("\n").trimEnd();
+  return { before, filed: filed.map((ref) => ({ ref, more: "" })), after: at < 0 ? "" : lines.slice(end).join("\n").trim() };
+}
+
 /** All entries, in their order, if each line is one of them and says its very words in quotation marks. */
 function matchLines(lines: string[], filed: readonly Filed[], textOf: (id: string) => string | null): Shown["filed"] | null {
   if (!lines.length) return null;

@@ -9,6 +9,8 @@ import { PageElement, whyOf } from "./element";
 
 /** Milliseconds for which what was done is shown. */
 const SHOWN = 6_000;
+/** For which a new device is told of; the list of devices goes on having it. */
+const TOLD = 20_000;
 const MOST = 3;
 
 export class HandoffNotices extends PageElement {
@@ -39,7 +41,7 @@ export class HandoffNotices extends PageElement {
     super.connectedCallback();
     this.#unhear = onNotice((notice) => {
       if (notice.kind === "welcomed") this.#welcomed.add(notice.device);
-      else if (notice.kind === "device-joined" && notice.device.id !== this.me.device) this.joined = [...this.joined, notice];
+      else if (notice.kind === "device-joined" && notice.device.id !== this.me.device) this.#tell(notice);
       this.joined = this.joined.filter((one) => !this.#welcomed.has(one.device.id)).slice(-MOST);
     });
   }
@@ -47,6 +49,32 @@ export class HandoffNotices extends PageElement {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.#unhear?.();
+  }
+
+  #tell(one: Joined): void {
+    this.joined = [...this.joined, one];
+    setTimeout(() => this.#lapse(one), TOLD);
+  }
+
+  /** Nothing goes from under somebody's pointer or focus. */
+  #lapse(one: Joined): void {
+    if (this.querySelector(".toasts:is(:hover, :focus-within)")) setTimeout(() => this.#lapse(one), SHOWN);
+    else this.#forgo(one);
+  }
+
+  #forgo(one: Joined): void {
+    this.joined = this.joined.filter((other) => other !== one);
+  }
+
+  /** Where a notice stands in the page rather than over it, a task leaves it the room. */
+  readonly #sized = new ResizeObserver(([entry]) => {
+    const toasts = entry!.target as HTMLElement;
+    const height = getComputedStyle(toasts).position === "static" ? toasts.offsetHeight : 0;
+    document.documentElement.style.setProperty("--toasts", `${height}px`);
+  });
+
+  protected override firstUpdated(): void {
+    this.#sized.observe(this.querySelector(".toasts")!);
   }
 
   override render() {
@@ -58,7 +86,7 @@ export class HandoffNotices extends PageElement {
 
   #toast(one: Joined) {
     const { device, until } = one;
-    const forgo = (): void => void (this.joined = this.joined.filter((other) => other !== one));
+    const forgo = (): void => this.#forgo(one);
     return html`<div class="toast">
       <p>
         ${say("joined.new", { name: device.name })}
@@ -70,7 +98,7 @@ export class HandoffNotices extends PageElement {
             ? nothing
             : html`<button type="button" @click=${() => void this.#revoke(one)}>${say("joined.not_me")}</button>`
         }
-        <button type="button" class="plain" @click=${forgo}>${say("joined.fine")}</button>
+        <button type="button" class="plain" @click=${forgo}>${say(this.me.visiting ? "joined.dismiss" : "joined.fine")}</button>
       </div>
     </div>`;
   }

@@ -13,12 +13,20 @@ export function isLoopback(): boolean {
 }
 
 /** A screen, a phone, and the way between them. */
-export const handOverSign: TemplateResult = html`<svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true">
+const handOverSign: TemplateResult = html`<svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true">
   ${svg`<path
     d="M4 5.5h11.5M4 5.5v9h7M2.5 17.5h9M14.5 10h5.5v9.5h-5.5zM16.5 17.5h1.5"
     fill="none" stroke="currentColor" stroke-width="1.6" stroke-linecap="round" stroke-linejoin="round"
   />`}
 </svg>`;
+
+/** In words too where there is room for them. */
+export function handOverButton(press: () => void): TemplateResult {
+  const name = say("handoff.title");
+  return html`<button type="button" class="hand-over" aria-label=${name} title=${name} @click=${press}>
+    ${handOverSign} <span>${name}</span>
+  </button>`;
+}
 
 const ROLES: Record<string, Plain> = {
   viewer: "handoff.as_viewer",

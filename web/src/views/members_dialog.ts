@@ -8,7 +8,7 @@ import { inFull, say, type Plain } from "../words/language";
 import "./access_policy";
 import "./access_shares";
 import { PageDialog } from "./dialog";
-import { whyOf } from "./element";
+import { NOW_AND_THEN, whileSeen, whyOf } from "./element";
 
 const ROLES: Record<Member["role"], Plain> = {
   viewer: "role.viewer",
@@ -25,6 +25,7 @@ export class MembersDialog extends PageDialog {
     task: {},
     members: { state: true },
     asked: { state: true },
+    unknown: { state: true },
   };
 
   declare api: Api;
@@ -33,16 +34,27 @@ export class MembersDialog extends PageDialog {
   declare members: Member[] | null;
   /** What is being asked: `remove USER` or `end USER`. */
   declare asked: string;
+  /** Why nobody was added, said beside the field. */
+  declare unknown: string;
+  #unwatch: (() => void) | null = null;
+  #told: Member["role"] | undefined;
 
   constructor() {
     super();
     this.members = null;
     this.asked = "";
+    this.unknown = "";
   }
 
   override connectedCallback(): void {
     super.connectedCallback();
     void this.attempt(async () => (await this.#load(), ""));
+    this.#unwatch = whileSeen(() => this.isBusy || void this.#load().catch(() => undefined), NOW_AND_THEN);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#unwatch?.();
   }
 
   protected heading(): string {
@@ -165,6 +177,7 @@ export class MembersDialog extends PageDialog {
       <input id="member-name" name="name" maxlength="200" autocomplete="off" autocapitalize="none" required />
       <label for="member-role">${say("members.role")}</label>
       <select id="member-role" name="role">${rolesOf("editor")}</select>
+      ${this.unknown ? html`<p class="failure" role="alert">${this.unknown}</p>` : nothing}
       <div class="acts"><button class="primary" ?disabled=${this.isBusy}>${say("members.put")}</button></div>
     </form>`;
   }
@@ -174,11 +187,15 @@ export class MembersDialog extends PageDialog {
     const form = event.target as HTMLFormElement;
     const data = new FormData(form);
     const [name, role] = [String(data.get("name")).trim(), data.get("role") as Member["role"]];
+    this.unknown = "";
     if (!name) return;
     // the server would take it as a new role for whoever is on the task already
-    if (this.members?.some((one) => one.name === name)) return void (this.failure = say("members.already", { name }));
-    const explain = (error: unknown): string =>
-      error instanceof Problem && error.code === "not_found" ? say("members.nobody", { name }) : whyOf(error);
+    if (this.members?.some((one) => one.name === name)) return void (this.unknown = say("members.already", { name }));
+    const explain = (error: unknown): string => {
+      if (!(error instanceof Problem) || error.code !== "not_found") return whyOf(error);
+      this.unknown = say("members.nobody", { name });
+      return "";
+    };
     void this.#change(
       async () => {
         await this.api.addMember(this.task, name, role);
@@ -214,7 +231,9 @@ export class MembersDialog extends PageDialog {
 
   async #load(): Promise<void> {
     this.members = await this.api.members(this.task);
-    if (this.#own) this.dispatchEvent(new CustomEvent("own-role", { detail: this.#own.role }));
+    const role = this.#own?.role;
+    if (role && role !== this.#told) this.dispatchEvent(new CustomEvent("own-role", { detail: role }));
+    this.#told = role;
   }
 }
 

@@ -12,7 +12,7 @@ import { readLedger } from "../doc/ledger";
 import { say } from "../words/language";
 import { langOf } from "../words/script";
 import { kindOf, severityView } from "./badges";
-import { showFiled } from "./filed_listing";
+import { showFiled, showUndone } from "./filed_listing";
 
 export type Unfiled = Extract<Ref, { kind: "unfiled" }>;
 type Filed = Extract<Ref, { kind: "filed" }>;
@@ -27,10 +27,14 @@ export function entriesOf(doc: Y.Doc): Entries {
 }
 
 export function saidView({ text, role, refs }: Message, entries: Entries, show: (id: string) => void): TemplateResult {
-  const filed = refs.filter((ref) => ref.kind === "filed");
+  const undone = refs.find((ref) => ref.kind === "undone");
+  // of an answer that was undone, only what is still there is an entry
+  const filed = refs.filter((ref) => ref.kind === "filed" && (!undone || entries.has(ref.id))) as Filed[];
   const shown =
     role === "agent"
-      ? showFiled(text, filed, (id) => entries.get(id)?.text ?? null)
+      ? undone
+        ? showUndone(text, filed)
+        : showFiled(text, filed, (id) => entries.get(id)?.text ?? null)
       : { before: text, filed: filed.map((ref) => ({ ref, more: "" })), after: "" };
   return html`${shown.before || !shown.filed.length ? html`<div class="said" lang=${langOf(text) ?? nothing}>${shown.before}</div>` : nothing}
   ${
@@ -66,12 +70,12 @@ export function leftView(refs: Ref[], entries: Entries, file: ((ref: Unfiled, ki
 }
 
 /** That an answer was undone, and what was left of it; or the way to undo it, null where there is none. */
-export function undoneView(refs: Ref[], entries: Entries, undo: (() => void) | null) {
+export function undoneView(refs: Ref[], entries: Entries, me: string, undo: (() => void) | null) {
   const undone = refs.find((ref) => ref.kind === "undone");
   if (!undone)
     return undo ? html`<button type="button" class="plain undo" @click=${undo}>${say("talk.undo")}</button>` : nothing;
   const left = undone.left.flatMap((id) => entries.get(id)?.text ?? []);
-  return html`<p class="meta undone">${say("talk.undone", { who: undone.by })}</p>
+  return html`<p class="meta undone">${undone.by === me ? say("talk.undone_own") : say("talk.undone", { who: undone.by })}</p>
     ${
       left.length
         ? html`<p class="meta">${say("talk.left")} ${left.map((text) => html`<q>${text}</q> `)}</p>`

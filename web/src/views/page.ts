@@ -9,7 +9,7 @@ import { Session } from "../sync/session";
 import { Shelf } from "../sync/shelf";
 import { unsentIn } from "../sync/unsent_words";
 import { adoptLanguage, currentLanguage, onLanguage, say, showLanguage, type Plain } from "../words/language";
-import { isRevoked, PageElement, whyOf } from "./element";
+import { isRevoked, NOW_AND_THEN, PageElement, whileSeen, whyOf } from "./element";
 import "./handoff_notices";
 import { SHOW_ACCOUNT, SHOW_DEVICES, SIGN_OUT } from "./menu";
 import { takeBack } from "./sign_in";
@@ -63,6 +63,7 @@ export class Page extends PageElement {
   /** Whether this browser's key is another person's than who wants to come in. */
   #anew = false;
   #unhear: (() => void) | null = null;
+  #unwatch: (() => void) | null = null;
 
   constructor() {
     super();
@@ -83,6 +84,7 @@ export class Page extends PageElement {
     this.addEventListener("go", (event) => this.#go((event as CustomEvent<string>).detail));
     this.addEventListener("signed-out", (event) => this.#out((event as CustomEvent<string>).detail));
     this.addEventListener("revoked", (event) => void this.#revoked((event as CustomEvent<string | null>).detail));
+    this.#unwatch = whileSeen(() => void this.#whoAmI(), NOW_AND_THEN);
     this.#unhear = onSignedOut(() => void this.#lookAgain());
     this.addEventListener(SIGN_OUT, () => void this.#signOut());
     this.addEventListener("joined", (event) => this.#joined((event as CustomEvent<string>).detail));
@@ -97,6 +99,7 @@ export class Page extends PageElement {
     removeEventListener("popstate", this.#moved);
     removeEventListener("hashchange", this.#keyed);
     this.#unhear?.();
+    this.#unwatch?.();
   }
 
   override render() {
@@ -147,7 +150,8 @@ export class Page extends PageElement {
           .me=${me}
           ?isFirst=${this.isFirst}
         ></clew-task-list>`;
-    return html`${this.notice ? html`<p class="failure page-notice" role="alert">${this.notice}</p>` : nothing}${page}
+    return html`<clew-handoff-notices .api=${api} .me=${me}></clew-handoff-notices>
+    ${this.notice ? html`<p class="failure page-notice" role="alert">${this.notice}</p>` : nothing}${page}
     ${
       this.isAtDevices
         ? html`<clew-devices-dialog .api=${api} @closed=${() => (this.isAtDevices = false)}></clew-devices-dialog>`
@@ -158,7 +162,7 @@ export class Page extends PageElement {
         ? html`<clew-account-dialog .api=${api} @closed=${() => (this.isAtAccount = false)}></clew-account-dialog>`
         : nothing
     }
-    <clew-handoff-notices .api=${api} .me=${me}></clew-handoff-notices>`;
+`;
   }
 
   #loading() {
@@ -234,7 +238,15 @@ export class Page extends PageElement {
 
   #enter(me: Me): void {
     adoptLanguage(me.language ?? null);
-    if (this.state.kind !== "in" || this.state.shelf.me.id !== me.id) this.state = { kind: "in", shelf: new Shelf(me) };
+    const known = this.state.kind === "in" ? this.state.shelf.me : null;
+    if (known?.id !== me.id || known.visiting?.until !== me.visiting?.until) this.state = { kind: "in", shelf: new Shelf(me) };
+  }
+
+  /** Whether a device that was let in to one task has been kept, or has it for longer. */
+  async #whoAmI(): Promise<void> {
+    if (this.state.kind !== "in" || !this.state.shelf.me.visiting) return;
+    const me = await this.#api.me().catch(() => null);
+    if (me && this.state.kind === "in") this.#enter(me);
   }
 
   #refuse(error: unknown, why: string): void {

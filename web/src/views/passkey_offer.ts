@@ -4,7 +4,7 @@ import { html, nothing } from "lit";
 
 import type { Api } from "../sync/api";
 import { Accounts } from "../sync/account";
-import { Abandoned, addPasskey, canUsePasskeys } from "../sync/passkeys";
+import { Abandoned, addPasskey, canUsePasskeys, PASSKEYS_CHANGED } from "../sync/passkeys";
 import { say } from "../words/language";
 import { whyPasskey } from "./account_passkeys";
 import { PageElement } from "./element";
@@ -26,7 +26,14 @@ export class PasskeyOffer extends PageElement {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    if (canUsePasskeys() && !isDeclined()) void this.#look();
+    if (!canUsePasskeys() || isDeclined()) return;
+    void this.#look();
+    addEventListener(PASSKEYS_CHANGED, this.#look);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    removeEventListener(PASSKEYS_CHANGED, this.#look);
   }
 
   override render() {
@@ -42,10 +49,10 @@ export class PasskeyOffer extends PageElement {
     </div>`;
   }
 
-  async #look(): Promise<void> {
+  readonly #look = async (): Promise<void> => {
     const known = await new Accounts(this.api).passkeys().catch(() => null);
-    if (known && !known.length) this.state = "offered";
-  }
+    if (known && this.state !== "added") this.state = known.length ? "none" : "offered";
+  };
 
   readonly #add = async (): Promise<void> => {
     this.failure = "";

@@ -11,7 +11,7 @@ import { Problem } from "../sync/api";
 import type { Session } from "../sync/session";
 import type { Shelf } from "../sync/shelf";
 import { ago, inFull, say } from "../words/language";
-import { follow, go, isSignedOut, PageElement, signedOut, whyOf } from "./element";
+import { follow, go, isSignedOut, PageElement, signedOut, whyOf, whileSeen } from "./element";
 import { appMenu } from "./menu";
 import "./passkey_offer";
 import "./return_card";
@@ -46,6 +46,7 @@ export class TaskList extends PageElement {
   declare withheld: number;
   declare busy: boolean;
   #hasBegun = false;
+  #unwatch: (() => void) | null = null;
 
   constructor() {
     super();
@@ -61,12 +62,14 @@ export class TaskList extends PageElement {
     super.connectedCallback();
     document.title = "Clew";
     addEventListener("online", this.#load);
+    this.#unwatch = whileSeen(() => !this.tasks || this.busy || this.isOffline || void this.#load());
     void this.#load();
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     removeEventListener("online", this.#load);
+    this.#unwatch?.();
   }
 
   override render() {

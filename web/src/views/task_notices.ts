@@ -54,15 +54,17 @@ interface Around {
   also: string | null;
   mayWrite: boolean;
   goOn: () => void;
+  /** Null where the task is not closed to the page. */
+  again: ((press: Event) => void) | null;
 }
 
 /** All that stands above a task. */
-export function noticesView(page: Troubled, { open, also, mayWrite, goOn }: Around): TemplateResult {
+export function noticesView(page: Troubled, { open, also, mayWrite, goOn, again }: Around): TemplateResult {
   const { api, me, failure, isUnconfirmed, lost, isAway } = page;
   const isOnlyHere = open?.keeping === "failed";
   const until = me.visiting?.until;
   return html`<aside class="notices" aria-label=${say("task.notices")}>
-    ${failure ? html`<p class="failure" role="alert">${failure}</p>` : nothing}
+    ${failure ? html`<p class="failure" role="alert">${failure} ${again ? html`<button type="button" @click=${again}>${say("again")}</button>` : nothing}</p>` : nothing}
     ${isUnconfirmed ? html`<clew-access-confirm .api=${api} @confirmed=${() => location.reload()}></clew-access-confirm>` : nothing}
     ${lost ? signInAgain(goOn) : nothing} ${isAway && !lost && !failure ? awayView(isOnlyHere, () => open?.sync.retry()) : nothing}
     ${also ? html`<p class="also">${also}</p>` : nothing}

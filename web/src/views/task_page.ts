@@ -10,14 +10,14 @@ import { mayWrite, OpenTask } from "../sync/open_task";
 import type { Session } from "../sync/session";
 import type { Shelf } from "../sync/shelf";
 import type { End } from "../sync/ticket_socket";
-import { say, type Plain } from "../words/language";
-import { reasonOf, UNCONFIRMED } from "./access_words";
+import { say } from "../words/language";
+import { UNCONFIRMED } from "./access_words";
 import { Announcer } from "./announcer";
 import "./conversation_view";
 import type { ConversationView } from "./conversation_view";
 import "./documents_view";
-import { follow, go, isRevoked, isSignedOut, PageElement, revoked, signedOut, whyOf } from "./element";
-import { handOverSign } from "./handoff_parts";
+import { follow, go, howSignedOut, isRevoked, isSignedOut, PageElement, revoked, signedOut, whileSeen, whyOf } from "./element";
+import { handOverButton } from "./handoff_parts";
 import "./ledger_view";
 import type { LedgerView } from "./ledger_view";
 import { lightView, wordsOf } from "./light_view";
@@ -31,9 +31,8 @@ import { catchUpView, dialogsView } from "./task_dialogs";
 import { taskMenu } from "./task_menu";
 import { noticesView } from "./task_notices";
 import { TaskPlace } from "./task_place";
+import { shutBy, type Shut } from "./task_shut";
 
-/** Close codes that y-websocket does not retry, in words. */
-const ENDED: Record<number, Plain> = { 4403: "ended.forbidden", 4404: "ended.gone", 4429: "ended.fast" };
 /** So long a server may be away before more is made of it than the light. */
 const AWAY = 5_000;
 
@@ -48,6 +47,7 @@ export class TaskPage extends PageElement {
     failure: { state: true },
     isUnconfirmed: { state: true },
     lost: { state: true },
+    shut: { state: true },
     chosen: { state: true },
     panel: { state: true },
     isAway: { state: true },
@@ -68,6 +68,7 @@ export class TaskPage extends PageElement {
   /** Whether the task asks the person to confirm that it is them. */
   declare isUnconfirmed: boolean;
   declare lost: boolean;
+  declare shut: Shut;
   declare chosen: string;
   /** Which part a narrow screen shows. */
   declare panel: Panel;
@@ -78,6 +79,7 @@ export class TaskPage extends PageElement {
   declare spoken: string;
   declare agents: AgentHere[];
   #open: OpenTask | null = null;
+  #unwatch: (() => void) | null = null;
   #awayTimer: ReturnType<typeof setTimeout> | null = null;
   #place: TaskPlace | null = null;
   readonly #deviceNames = new DeviceNames();
@@ -88,6 +90,7 @@ export class TaskPage extends PageElement {
     this.failure = "";
     this.isUnconfirmed = false;
     this.lost = false;
+    this.shut = "";
     this.chosen = "";
     this.panel = "talk";
     this.light = { kind: "opening" };
@@ -104,6 +107,7 @@ export class TaskPage extends PageElement {
     addEventListener("beforeunload", this.#guard);
     visualViewport?.addEventListener("resize", this.#fit);
     this.#place = new TaskPlace(this, this);
+    this.#unwatch = whileSeen(() => this.shut && void this.#again());
     void this.#begin();
   }
 
@@ -113,14 +117,15 @@ export class TaskPage extends PageElement {
     visualViewport?.removeEventListener("resize", this.#fit);
     this.#announcer.stop();
     this.#place?.stop();
+    this.#unwatch?.();
     if (this.#awayTimer) clearTimeout(this.#awayTimer);
     this.#open?.close();
     this.#open = null;
   }
 
   override render() {
-    const readable = this.#sync?.ready ? readMeta(this.#sync.doc) : null;
-    const name = (readable?.kind === "readable" && readable.meta.name) || this.#open?.known.name || say("task.untitled");
+    const readable = this.#sync?.ready && this.shut !== "hidden" ? readMeta(this.#sync.doc) : null;
+    const name = (readable?.kind === "readable" && readable.meta.name) || (!this.shut && this.#open?.known.name) || say("task.untitled");
     document.title = `${name} · Clew`;
     const people = this.#sync ? this.#people() : [];
     return html`<div class="task-page" data-panel=${this.panel}>
@@ -130,15 +135,7 @@ export class TaskPage extends PageElement {
         ${
           this.me.visiting
             ? nothing
-            : html`<button
-                type="button"
-                class="hand-over"
-                aria-label=${say("handoff.title")}
-                title=${say("handoff.title")}
-                @click=${this.#handOver}
-              >
-                ${handOverSign}
-              </button>`
+            : handOverButton(this.#handOver)
         }
         ${appMenu(this.#menu(), !!this.me.visiting)}
         <div class="task-line">${lightView(this.light, this.#open?.keeping ?? "kept")} ${peopleView(people)}</div>
@@ -148,6 +145,7 @@ export class TaskPage extends PageElement {
         also: alsoHere(people),
         mayWrite: this.#mayWrite,
         goOn: this.#goOn,
+        again: this.shut ? this.#again : null,
       })}
       ${this.#body(readable)}
       <p class="unseen" role="status" aria-live="polite">${this.spoken}</p>
@@ -217,7 +215,7 @@ export class TaskPage extends PageElement {
               .doc=${doc}
               .api=${this.api}
               .task=${this.task}
-              .me=${{ name: this.me.name, session: this.session.id }}
+              .me=${{ name: this.me.name, session: this.session.id, isVisiting: !!this.me.visiting, isCommenter: open.known.role === "commenter" }}
               .agents=${this.agents}
               ?editable=${this.#mayWrite}
               @show-entry=${(event: CustomEvent<string>) => this.#show("ledger", (view) => (view as LedgerView).reveal(event.detail))}
@@ -276,7 +274,7 @@ export class TaskPage extends PageElement {
     sync.on("light", (shown) => this.#shine(shown));
     sync.on("presence", () => {
       this.agents = agentsHere(sync.awareness.getStates());
-      void this.#deviceNames.learn(this.api, this.me.id, sync.awareness.getStates()).then((isNew) => isNew && redraw());
+      if (!this.me.visiting) void this.#deviceNames.learn(this.api, this.me.id, sync.awareness.getStates()).then((isNew) => isNew && redraw());
       redraw();
     });
     sync.on("ready", redraw);
@@ -310,12 +308,10 @@ export class TaskPage extends PageElement {
   }
 
   async #ended({ code, reason }: End): Promise<void> {
-    const out = code === 4401 || code === 4403 ? await this.#howSignedOut() : null;
+    const out = code === 4401 || code === 4403 ? await howSignedOut(this.api) : null;
     if (out === "revoked") return this.#abandon();
     if (code === 4401 || out) return void (this.lost = true);
-    const rule = reasonOf(reason);
-    this.light = { kind: "refused", why: rule || ENDED[code] ? say("ended.closed") : reason || say("ended.closed") };
-    this.failure = rule ?? say(ENDED[code] ?? "ended.refused");
+    Object.assign(this, shutBy({ code, reason }));
     this.isUnconfirmed = reason === UNCONFIRMED;
   }
 
@@ -331,14 +327,18 @@ export class TaskPage extends PageElement {
     this.isHandingOver = customElements.get("clew-handoff-dialog") !== undefined;
   };
 
-  async #howSignedOut(): Promise<"out" | "revoked" | null> {
+  /** Whether the task is open to this page again. */
+  readonly #again = async (press?: Event): Promise<void> => {
     try {
-      await this.api.me();
-      return null;
+      await this.api.task(this.task);
     } catch (error) {
-      return isRevoked(error) ? "revoked" : isSignedOut(error) ? "out" : null;
+      return void ((press || isSignedOut(error)) && this.#fail(error));
     }
-  }
+    [this.shut, this.failure, this.isUnconfirmed] = ["", "", false];
+    if (!this.#open) return void this.#begin();
+    this.light = this.#open.sync.light;
+    this.#open.reopen();
+  };
 
   readonly #leave = (): void => {
     this.#open?.close();
@@ -389,6 +389,8 @@ export class TaskPage extends PageElement {
     if (isRevoked(error)) return this.#abandon();
     if (isSignedOut(error)) return signedOut(this, error.why);
     this.failure = error instanceof Problem && error.code === "not_found" ? say("task.missing") : whyOf(error);
+    if (!this.#open && error instanceof Problem && [403, 404].includes(error.status))
+      Object.assign(this, { shut: "hidden", light: { kind: "refused", why: say("ended.closed") } });
     this.isUnconfirmed = error instanceof Problem && error.reason === UNCONFIRMED;
   }
 }

@@ -282,8 +282,8 @@ export const CATALOGUE = {
   "members.role": ["Role", "角色"],
   "members.put": ["Add", "添加"],
   "members.nobody": [
-    "Nobody on this server is called “{name}”. Whoever runs it adds people with “clew user add”.",
-    "此服务器上没有名为“{name}”的用户。服务器管理员可用“clew user add”添加用户。",
+    "Nobody on this server is called “{name}”. Whoever runs it invites people in Menu, Account.",
+    "此服务器上没有名为“{name}”的用户。服务器管理员可在“菜单”的“账户”中邀请用户。",
   ],
   "members.last_owner": ["A task needs an owner. Make somebody else one first.", "任务至少需要一位所有者。请先将他人设为所有者。"],
   "members.already": ["{name} is on this task already.", "{name} 已在此任务中。"],

@@ -63,6 +63,11 @@ export const ACCESS = {
     "This link is for people of this server. Sign in, then open the link again.",
     "此链接仅供此服务器的用户使用。请先登录，然后再次打开链接。",
   ],
+  "access.no_passkey": [
+    "You have no passkey yet: add one in Account, then try again.",
+    "您还没有通行密钥：请先在“账户”中添加，然后重试。",
+  ],
+  "access.to_account": ["Open Account", "打开账户"],
   "access.prove": ["Confirm with a passkey", "使用通行密钥确认"],
   "access.withheld": [
     "{n} more task opens only on another device, or once you confirm.|{n} more tasks open only on another device, or once you confirm.",
