@@ -101,7 +101,7 @@ def test_a_device_is_renamed_and_signed_out_from_another_after_one_is_asked(
     expect(renamed).to_have_count(0)
     phone.page.keyboard.press("Escape")
     lost.page.reload()
-    expect(lost.page.get_by_text("This browser is not signed in")).to_be_visible()
+    expect(lost.page.get_by_text("This device was signed out")).to_be_visible()
 
 
 def test_an_owner_puts_people_on_a_task_and_off_it_and_a_viewer_only_sees_who_is_there(
