@@ -28,6 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CLEW = (sys.executable, "-c", "import sys; from server.cli.main import main; sys.exit(main())")
 """The console script, run from the tree whether or not it is installed."""
 LINK = re.compile(r"https?://[^\s#]+/#k=[A-Za-z0-9_-]+")
+SECRET = re.compile(r"(?<![\w-])[A-Za-z0-9_-]{43}(?![\w-])")
 PATIENCE = 30.0
 
 
@@ -127,6 +128,11 @@ class RunningServer:
         token: dict[str, Any] = json.loads(self.clew("token", "create", "--user", user, "--json", *options))
         return token
 
+    def logged_secrets(self) -> list[str]:
+        """What in its log looks like a secret of ours: 256 random bits in base64url."""
+        found = SECRET.findall(self.log.read_text(errors="replace"))
+        return [one for one in found if all(re.search(kind, one) for kind in ("[A-Z]", "[a-z]", "[0-9]"))]
+
     def _end(self, how: signal.Signals) -> int:
         if self.process is None:
             return 0
@@ -162,12 +168,17 @@ class RunningServer:
 
 @contextmanager
 def running_server(data: Path, options: Sequence[str] = (), *, agent: bool = False) -> Iterator[RunningServer]:
-    """Serve that folder on a free port until the block ends; with the built-in agent, if ``agent`` says so."""
+    """Serve that folder on a free port until the block ends; with the built-in agent, if ``agent`` says so.
+
+    Attack 26, over the whole suite: whatever was done meanwhile, no secret may stand in its log. (Of the audit trail,
+    which takes nothing but ids, and of all else ``system/test_attacks_secrets.py`` makes sure.)
+    """
     server = RunningServer(data, free_port(), tuple(options), agent).start()
     try:
         yield server
     finally:
         server.stop()
+    assert server.logged_secrets() == [], "a secret was logged"
 
 
 def free_port() -> int:
