@@ -5,6 +5,7 @@ Each is a way in which somebody else's letters, Enter, caret or undo has taken w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -188,8 +189,8 @@ def test_24_undo_while_another_types_takes_not_one_of_their_letters(sheet: tuple
     for at in range(20):
         phone.page.keyboard.type("t")
         laptop.page.keyboard.press("Control+z" if at % 2 else "Control+Shift+z")
-    for device in sheet:
-        expect(device.editor).to_contain_text("t" * 20)
+    for device in sheet:  # side by side or not: what comes back by redo may come between them
+        expect(device.editor).to_have_text(re.compile(r"^[^t]*(?:t[^t]*){20}$"))
 
 
 def test_25_one_selects_across_anothers_caret_and_it_moves_no_line(sheet: tuple[Device, Device]) -> None:
