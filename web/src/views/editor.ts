@@ -265,7 +265,7 @@ export class TaskEditor extends PageElement {
       const user = state["user"] as Record<string, unknown> | undefined;
       if (!user) continue;
       for (const caret of this.querySelectorAll<HTMLElement>(`.caret[data-person="${CSS.escape(keyOf(user))}"]`))
-        caret.dataset["name"] = nameOf(user);
+        if (caret.dataset["name"] !== nameOf(user)) caret.dataset["name"] = nameOf(user);
     }
   }
 
