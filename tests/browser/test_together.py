@@ -91,7 +91,7 @@ def test_a_frozen_server_is_never_called_saved(laptop: Device, server: RunningSe
     expect(laptop.editor).to_contain_text("before and after")
 
 
-def test_what_is_typed_offline_waits_and_arrives(laptop: Device, phone: Device) -> None:
+def test_9_what_is_typed_offline_waits_and_arrives_without_a_reload(laptop: Device, phone: Device) -> None:
     phone.write("online. ").wait_until("saved")
     phone.context.set_offline(True)
     phone.wait_until("offline")
