@@ -22,7 +22,8 @@ pytestmark = pytest.mark.browser
 
 SEEN = """() => [document.querySelector("[data-light]").dataset.light, document.querySelector(".words").textContent]"""
 FORGET = """async () => {
-  for (const {name} of await indexedDB.databases()) indexedDB.deleteDatabase(name);
+  const copies = (await indexedDB.databases()).filter(({name}) => name.startsWith("clew:"));
+  for (const {name} of copies) indexedDB.deleteDatabase(name);
 }"""
 SPOILT = bytes([255, 255, 255, 1, 2, 3])
 SPOIL = """async () => {
