@@ -109,10 +109,9 @@ def test_signing_out_leaves_nothing_in_the_browser_and_asks_for_a_link(laptop: D
     page.get_by_role("button", name="Menu").click()
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_text("You are signed out")).to_be_visible()
-    page.wait_for_function(f"({KEPT})().then(kept => kept.databases.length === 1)")
+    page.wait_for_function(f"({KEPT})().then(kept => kept.databases.length === 0)")
     kept = page.evaluate(KEPT)
-    own = {"databases": ["clew-device"], "local": ["clew.nonce"]}  # the browser's own key, which names nobody
-    assert kept == {**own, "session": []}
+    assert kept == {"databases": [], "local": [], "session": []}
     page.reload()
     expect(page.get_by_text("This browser is not signed in")).to_be_visible()
 

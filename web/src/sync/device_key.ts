@@ -53,7 +53,8 @@ export class DeviceKey {
   hear(answer: Response): boolean {
     const nonce = answer.headers.get("dpop-nonce");
     if (!nonce) return false;
-    if (nonce !== this.#nonce) keepNonce((this.#nonce = nonce));
+    this.#nonce = nonce;
+    void this.#load().then((kept) => kept && keepNonce(nonce)); // who has no key leaves nothing here
     if (!answer.headers.get("www-authenticate")?.includes("use_dpop_nonce")) return false;
     const date = Date.parse(answer.headers.get("date") ?? "");
     if (Number.isFinite(date)) this.#ahead = date - Date.now();
@@ -85,8 +86,10 @@ export class DeviceKey {
 
   /** Whoever signs in next gets one of their own. */
   async forget(): Promise<void> {
-    this.#kept = null;
-    await transact("readwrite", (store) => store.delete(CURRENT)).catch(() => undefined);
+    this.#kept = Promise.resolve(null);
+    this.#nonce = "";
+    dropNonce();
+    if (DeviceKey.isPossible) await dropped();
   }
 
   #load(): Promise<Kept | null> {
@@ -129,6 +132,22 @@ function keepNonce(nonce: string): void {
   } catch {
     // a browser that keeps nothing
   }
+}
+
+function dropNonce(): void {
+  try {
+    localStorage.removeItem(NONCE);
+  } catch {
+    // a browser that keeps nothing
+  }
+}
+
+/** The whole database is gone; or will be, once another tab lets go of it. */
+function dropped(): Promise<void> {
+  return new Promise((resolve) => {
+    const asked = indexedDB.deleteDatabase(DATABASE);
+    asked.onsuccess = asked.onerror = asked.onblocked = () => resolve();
+  });
 }
 
 function part(value: unknown): string {
