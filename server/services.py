@@ -155,10 +155,11 @@ async def open_services(config: Config, clock: Clock | None = None) -> AsyncIter
         resumptions = Resumptions(Sources(reader, looking, authors, nouns.names, nouns.turns), clock)
         built_in, offers = BuiltIn(), Offers(clock)
         provider = await stack.enter_async_context(reach(_organisation(config), clock))
-        doors = _doors(config, nouns, provider, Everywhere(rooms, offers), Notices(rooms), built_in, clock)
+        cookies, live = Cookies(config.tls_cert is not None), Everywhere(rooms, offers)
+        doors = doors_of(nouns, cookies, _trust(config), provider, live, Notices(rooms), built_in, clock)
         signatures = Signatures(log, config.data / LOG, nouns.keys)
         stores = Stores(nouns.database, nouns.audit, nouns.keys, log, signatures, write)
-        here = Present(rooms, authors, doors.authority, Everywhere(rooms, offers), forgetting(reader, resumptions))
+        here = Present(rooms, authors, doors.authority, live, forgetting(reader, resumptions))
         erasure = Erasure(stores, here, clock)
         await erasure.finish_deletions()
         await erasure.replay()
@@ -194,16 +195,17 @@ async def _every(seconds: float, do: Callable[[], object]) -> None:
             continue
 
 
-def _doors(
-    config: Config,
+def doors_of(
     nouns: Nouns,
+    cookies: Cookies,
+    trust: Trust,
     provider: Provider | None,
     live: Live,
     notices: Notices,
     built_in: BuiltIn,
     clock: Clock,
 ) -> Doors:
-    cookies = Cookies(config.tls_cert is not None)
+    """All that somebody comes in by, is judged by and is turned out by."""
     authority = Authority(nouns.policies, clock)
     keyring = Keyring(nouns.users, nouns.logins, nouns.tokens, nouns.tickets, nouns.device_keys)
     proofs, bound = Proofs(clock), Bound(nouns.bound_sessions, nouns.audit, clock)
@@ -220,7 +222,6 @@ def _doors(
         nouns.shares,
     )
     revocation = Revocation(revocable, authority, live, clock)
-    trust = _trust(config)
     threshold = Threshold(
         nouns.users, nouns.devices, nouns.links, nouns.logins, nouns.audit, nouns.device_keys, notices
     )

@@ -30,23 +30,15 @@ from crdt_docs.updates.trim import trim
 from server.domain.access import Role
 from server.domain.errors import Unavailable
 from server.domain.likeness import Profile
-from server.doors.authentication import Keyring
-from server.doors.authority import Authority
-from server.doors.bound import Bound
 from server.doors.built_in import BuiltIn
 from server.doors.cookie import Cookies
-from server.doors.device_check import DeviceCheck
 from server.doors.erasure import Erasure, Present, Stores
-from server.doors.handoffs import Handing, Handover
-from server.doors.links import OneTimeLinks, Threshold
 from server.doors.notices import Notices
 from server.doors.origin import Hosts, OriginGate
-from server.doors.proofs import Proofs
 from server.doors.provider import Organisation, Provider
-from server.doors.proxy import Forwarded, Trust, admit_by
-from server.doors.revocation import Revocable, Revocation
+from server.doors.proxy import Forwarded, Trust
 from server.doors.turnstile import Caps, Turnstile
-from server.doors.ways import open_ways, reach
+from server.doors.ways import reach
 from server.engine.pool import Changed, Engine
 from server.http import dbsc, health, web
 from server.http.api import Doors, Parts, table
@@ -65,7 +57,7 @@ from server.rooms.lanes import ThreadLane
 from server.rooms.looking import Looking
 from server.rooms.registry import Rooms
 from server.rooms.verdict import Shape
-from server.services import Everywhere
+from server.services import Everywhere, doors_of
 from server.store.log import SqliteLog
 from server.store.nouns import Nouns, open_nouns
 from server.store.unsigning import Signatures
@@ -353,41 +345,16 @@ async def composed(
 ) -> AsyncIterator[AppUnderTest]:
     """Put the parts together."""
     trust, hosts = outside.trust, outside.hosts
-    cookies = Cookies(secure=False)
-    keyring = Keyring(nouns.users, nouns.logins, nouns.tokens, nouns.tickets, nouns.device_keys)
-    proofs, bound = Proofs(clock), Bound(nouns.bound_sessions, nouns.audit, clock)
-    device_check = DeviceCheck(proofs, bound, nouns.audit, clock)
     built_in, offers = BuiltIn(), Offers(clock)
-    authentication = admit_by(trust, nouns.identities, keyring, cookies, clock, device_check, built_in)
-    authority = Authority(nouns.policies, clock)
-    revocable = Revocable(
-        nouns.devices,
-        nouns.sessions,
-        nouns.tasks,
-        nouns.tokens,
-        nouns.logins,
-        nouns.links,
-        nouns.audit,
-        nouns.policies,
-        nouns.shares,
-    )
-    revocation = Revocation(revocable, authority, Everywhere(rooms, offers), clock)
-    notices = Notices(rooms)
-    threshold = Threshold(
-        nouns.users, nouns.devices, nouns.links, nouns.logins, nouns.audit, nouns.device_keys, notices
-    )
-    handover = Handover(Handing(nouns.handoffs, nouns.sessions, threshold), authority, revocation, notices, clock)
-    ways = open_ways(nouns, threshold, authority, revocation, clock, trust, outside.provider)
-    doors = Doors(
-        authentication, authority, revocation, OneTimeLinks(threshold, clock), cookies, proofs, bound, handover, ways
-    )
-    desk = Desk(nouns.turns, offers, rooms, revocation, clock)
+    live = Everywhere(rooms, offers)
+    doors = doors_of(nouns, Cookies(secure=False), trust, outside.provider, live, Notices(rooms), built_in, clock)
+    authentication, authority = doors.authentication, doors.authority
+    desk = Desk(nouns.turns, offers, rooms, doors.revocation, clock)
     rooms.tell(desk.hear)
     resumptions, authors = Resumptions(sources, clock), sources.authors
     assert isinstance(authors.log, SqliteLog)
     signatures = Signatures(authors.log, nouns.keys.path.parent / "log.db", nouns.keys)
     stores = Stores(nouns.database, nouns.audit, nouns.keys, authors.log, signatures, authors.read)
-    live = Everywhere(rooms, offers)
     here = Present(rooms, authors, authority, live, forgetting(sources.reader, resumptions))
     erasure = Erasure(stores, here, clock)
     parts = Parts(rooms, sources.reader, resumptions, sources.looking, desk, authors, erasure)
@@ -407,7 +374,7 @@ async def composed(
         *mount(rows, Sightings(authentication, nouns.devices, clock)),
         WebSocketRoute("/sync/{name:path}", SyncEndpoint(entry).serve),
         WebSocketRoute("/hocuspocus", HocuspocusEndpoint(entry).serve),
-        *dbsc.routes(bound, authentication, revocation),
+        *dbsc.routes(doors.bound, authentication, doors.revocation),
         *(web.routes(static) if static else web.routes()),
     ]
     async with desk:
