@@ -53,8 +53,10 @@ export class DeviceKey {
   hear(answer: Response): boolean {
     const nonce = answer.headers.get("dpop-nonce");
     if (!nonce) return false;
-    this.#nonce = nonce;
-    void this.#load().then((kept) => kept && keepNonce(nonce)); // who has no key leaves nothing here
+    if (nonce !== this.#nonce) {
+      this.#nonce = nonce;
+      void this.#load().then((kept) => kept && keepNonce(nonce)); // who has no key leaves nothing here
+    }
     if (!answer.headers.get("www-authenticate")?.includes("use_dpop_nonce")) return false;
     const date = Date.parse(answer.headers.get("date") ?? "");
     if (Number.isFinite(date)) this.#ahead = date - Date.now();
