@@ -100,7 +100,7 @@ def routes(door: DeviceGrantDoor, clock: Clock) -> list[Row]:
             _, secret, code = await door.ask(address, given.client_id, given.agent, role, given.ttl)
         except TooMany:
             return _oauth({"error": "slow_down"}, 429)
-        here = f"{call.request.url.scheme}://{call.request.headers['host']}/device"
+        here = f"{call.base}/device"
         asked = GrantAsked(
             device_code=secret,
             user_code=shown_code(code),

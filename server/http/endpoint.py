@@ -73,6 +73,11 @@ class Call:
             raise Unauthenticated
         return self.asked_by
 
+    @property
+    def base(self) -> str:
+        """The address of this server as whoever asks knows it; the gate has judged the host (``doors/origin.py``)."""
+        return f"{self.request.url.scheme}://{self.request.headers['host']}"
+
 
 In = TypeVar("In", bound=Input)
 

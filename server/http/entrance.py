@@ -74,8 +74,7 @@ def routes(links: OneTimeLinks, reception: Reception, accounts: Accounts) -> lis
     async def invite(call: Call, _: Nothing) -> LinkMade:
         require_login(call.principal)
         secret, expires_at = await links.issue(call.principal.user, call.principal.login)
-        base = f"{call.request.url.scheme}://{call.request.headers['host']}"
-        url = link_url(base, secret)
+        url = link_url(call.base, secret)
         return LinkMade(url=url, expires_at=iso(expires_at), qr=draw_qr(url))
 
     async def show(call: Call, _: Nothing) -> Me:

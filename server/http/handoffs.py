@@ -142,14 +142,14 @@ def routes(
     async def address(call: Call, _: Nothing) -> TaskAddress:
         task = TaskId(call.ids["id"])
         await authority.role(call.principal, task)
-        url = f"{_base(call.request)}/t/{task}"
+        url = f"{call.base}/t/{task}"
         return TaskAddress(url=url, qr=draw_qr(url))
 
     async def offer(call: Call, new: HandoffNew) -> HandoffOffered:
         role = read_role(new.role) if new.role is not None else None
         wanted = Wanted(TaskId(new.task), role, new.ttl, new.how, _session(new.session))
         handoff, code = await handover.offer(call.principal, wanted, address_of(call.request))
-        url = f"{_base(call.request)}/h#{handoff.id}.{code}" if new.how == "qr" else None
+        url = f"{call.base}/h#{handoff.id}.{code}" if new.how == "qr" else None
         return HandoffOffered(
             id=handoff.id,
             expires_at=iso(handoff.expires_at),
@@ -321,10 +321,6 @@ def _peer(request: Request) -> str:
 
 def _is_loopback(address: str) -> bool:
     return address == "::1" or address.startswith("127.")
-
-
-def _base(request: Request) -> str:
-    return f"{request.url.scheme}://{request.headers['host']}"
 
 
 def _presented(given: CodePresented) -> Presented:

@@ -83,7 +83,7 @@ def routes(invitations: Invitations, threshold: Threshold, reception: Reception,
         now = clock.now()
         made, secret = await invitations.issue(call.principal.user, now, call.principal.login)
         await threshold.audit.append("invitation.made", now, by=deed(call.principal), subjects=[made.id])
-        url = f"{call.request.url.scheme}://{call.request.headers['host']}/i#{secret}"
+        url = f"{call.base}/i#{secret}"
         return InvitationMade(id=made.id, url=url, expires_at=iso(made.expires_at), qr=draw_qr(url))
 
     async def list_(call: Call, _: Nothing) -> InvitationList:

@@ -95,8 +95,7 @@ def routes(
         require_login(call.principal)
         wanted = Wanted(min(read_role(new.role), HIGHEST), new.ttl, new.uses, new.sign_in, new.registered)
         share, secret = await sharing.issue(call.principal, task, wanted)
-        base = f"{call.request.url.scheme}://{call.request.headers['host']}"
-        return ShareMade(**_answer(share, clock.now()).model_dump(), url=f"{base}/s#{share.id}.{secret}")
+        return ShareMade(**_answer(share, clock.now()).model_dump(), url=f"{call.base}/s#{share.id}.{secret}")
 
     async def list_(call: Call, _: Nothing) -> ShareList:
         found = await shares.of_task(await _owned(authority, call))
