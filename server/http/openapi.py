@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, Final, get_args
 
+from anyio import to_thread
 from pydantic.json_schema import models_json_schema
 from starlette.responses import Response
 
@@ -42,16 +44,18 @@ class ProblemAnswer(Answer):
 
 
 def routes(rows: Sequence[Row], version: str) -> list[Row]:
-    """The endpoint that serves the document of the given rows and of itself."""
-    document = b""
+    """The endpoint that serves the document of the given rows and of itself; it is made when first asked for."""
+
+    @cache
+    def document() -> bytes:
+        return json.dumps(describe([*rows, own], version)).encode()
 
     async def show(call: Call, _: Nothing) -> Response:
-        return Response(document, media_type="application/json")
+        return Response(await to_thread.run_sync(document), media_type="application/json")
 
     own = Endpoint(
         "GET", "/openapi.json", show, Nothing, None, "This document.", door="anyone", media=("application/json",)
     )
-    document = json.dumps(describe([*rows, own], version)).encode()
     return [own]
 
 
