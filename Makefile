@@ -32,7 +32,7 @@ BROWSER := $(shell command -v chromium || command -v chromium-browser || command
 
 WEB_FILES := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/dist/*' 2>/dev/null)
 
-.PHONY: help run dev test check pytest web tour clerk bench soak lock clean
+.PHONY: help run dev test ready check pytest web tour clerk bench soak lock clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -45,7 +45,11 @@ dev: $(STAMPS)/app $(STAMPS)/web ## serve, and the page anew at every change: op
 	@$(BIN)/clew serve --port $(PORT) --data $(DATA) --no-browser $(ARGS) & server=$$!; trap "kill $$server" EXIT; \
 	cd web && CLEW_PORT=$(PORT) npm run dev
 
-test: check pytest ## set up from nothing; every check, then every test, browser and all
+test: ready check pytest ## set up from nothing; every check, then every test, browser and all
+
+# What comes over the network comes side by side.
+ready:
+	@$(MAKE) --no-print-directory -j4 $(STAMPS)/dev $(STAMPS)/interop $(STAMPS)/strace $(STAMPS)/smollm2.gguf
 
 check: $(STAMPS)/dev $(STAMPS)/web ## lint, types, walls; the page's types and unit tests
 	$(BIN)/ruff check .
@@ -143,7 +147,7 @@ ifeq ($(BROWSER),)
 endif
 	@touch $@
 
-$(STAMPS)/strace: | $(STAMPS)
+$(STAMPS)/strace: | $(STAMPS)/chromium
 ifeq ($(shell command -v strace),)
 	@command -v apt-get >/dev/null && [ -n "$$(id -u | grep -x 0)$(SUDO)" ] || \
 	  { echo "The test of what is synced before a receipt needs strace: install it, then run make again."; exit 1; }
