@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 from kit.served import serve
-from kit.stalled import RawSocket, overwrite, parked, raw_socket, resident
+from kit.stalled import CLOSE, RawSocket, overwrite, parked, raw_socket, resident
 from pycrdt import Doc, Map
 
 from crdt_docs.messages.vocabulary import SyncStep1, SyncStep2, Update
@@ -19,15 +21,28 @@ VALUES = 3_000
 STRETCH = 50
 ALLOWED = 25_000
 """kB that the serving process may grow while 150 MB pass a socket that nobody reads."""
+CROWD = 100
+ALLOWED_FOR_A_CROWD = 40_000
+"""The same for a hundred such sockets, all of them together."""
+
+
+class ClosedAs(Exception):
+    """The server ended it, with that code."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
 
 
 async def drain(stalled: RawSocket, until: str) -> str:
     """Read on, from where it stopped, until the key says that; what the document then holds."""
     doc = Doc[Any]()
     values = doc.get("free", type=Map)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while values.get("draft") != until:
             opcode, payload = await stalled.read()
+            if opcode == CLOSE:
+                raise ClosedAs(int.from_bytes(payload[:2], "big"))
             if opcode != 2:
                 continue
             match decode_reply(payload):
@@ -64,3 +79,55 @@ async def test_a_stalled_reader_is_parked_at_no_cost_and_heals_when_it_drains(tm
         async with served.join(task, newcomer):
             assert newcomer.get("free", type=Map)["draft"] == values["draft"]
     print(f"grew {(most - before) / 1000:.1f} MB over {before / 1000:.1f} MB")
+
+
+async def heal_or_hear_why(stalled: RawSocket, until: str) -> str:
+    """Read on, from where it stopped: "healed" once it has that value, "closed" if the server says 1013 instead.
+
+    "cut" if it slept on even then: the close frame lay unread behind all else until the server had waited enough.
+    """
+    try:
+        assert await drain(stalled, until) == until
+    except (asyncio.IncompleteReadError, ConnectionResetError):
+        return "cut"
+    except ClosedAs as closed:
+        assert closed.code == 1013, closed.code
+        return "closed"
+    return "healed"
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1200)
+async def test_a_hundred_stalled_readers_cost_little_together_and_each_heals_or_is_told(tmp_path: Path) -> None:
+    """150 MB pass; whoever reads gets all of it, and the process is bounded."""
+    with serve(tmp_path) as served:
+        task = served.new_task()
+        doc, read = Doc[Any](), Doc[Any]()
+        values, seen = doc.get("free", type=Map), read.get("free", type=Map)
+        async with AsyncExitStack() as sockets:
+            writer = await sockets.enter_async_context(served.join(task, doc))
+            reader = await sockets.enter_async_context(served.join(task, read))
+            await overwrite(writer, values, WARM)
+            pid = served.server.pid
+            before = most = resident(pid)
+            crowd = [await sockets.enter_async_context(raw_socket(served, task)) for _ in range(CROWD)]
+            most_parked = 0
+            for _ in range(0, VALUES, STRETCH):
+                await overwrite(writer, values, STRETCH)
+                most = max(most, resident(pid))
+                most_parked = max(most_parked, parked(served))
+            ends = await asyncio.gather(*(heal_or_hear_why(stalled, values["draft"]) for stalled in crowd))
+            after = resident(pid)
+            await reader.until(lambda: seen.get("draft") == values["draft"])
+            assert not reader.closed.done() and not writer.closed.done()
+        found = Counter(ends)
+        print(
+            f"{CROWD} stalled: grew {(most - before) / 1000:.1f} MB over {before / 1000:.1f} MB,"
+            f" {(after - before) / 1000:.1f} MB when all had drained; {most_parked} parked at once, then {dict(found)}"
+        )
+        assert most_parked == CROWD
+        assert most - before < ALLOWED_FOR_A_CROWD
+        assert found["healed"] + found["closed"] + found["cut"] == CROWD
+        newcomer = Doc[Any]()
+        async with served.join(task, newcomer):
+            assert newcomer.get("free", type=Map)["draft"] == values["draft"]
