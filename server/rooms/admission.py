@@ -89,6 +89,7 @@ class Admission:
         self.runs: dict[int, tuple[list[int], list[Run]]] = {}
         self.types: dict[Id, TypeInfo] = {}
         self.long_entries: list[tuple[int, int, int]] = []
+        self.mine: DeleteSet | None = None
 
     def run(self) -> Generator[None, None, Verdict]:
         """Decide, yielding after each ``SLICE`` structs; raises Refused or Gap."""
@@ -249,16 +250,21 @@ class Admission:
         """Which parent the struct falls under, and whether it fits there."""
         keyed = struct.key is not None
         if parent is None:
+            gone = False
             for neighbour in (origin, right):
                 if neighbour is None:
                     continue
                 run = self._run(*neighbour)
                 if run.parent is None:
-                    return Run(None, False, struct.ref == DELETED)
-                if parent is None:
+                    gone = True
+                elif parent is None:
                     parent, keyed = run.parent, run.keyed
                 elif (run.parent != parent or run.keyed != keyed) and not self.trusted:
                     raise Refused("its neighbours live in different places")
+            if gone:
+                if parent is not None and not self.trusted and self._lives(parent):
+                    raise Refused("one of its neighbours is gone, the other lives")  # yjs drops it, yrs shows it
+                return Run(None, False, struct.ref == DELETED)
         if parent.__class__ is tuple:
             info = self._type(parent)
             if info is None:
@@ -272,6 +278,16 @@ class Admission:
             if kind is not None and not self.trusted:
                 self._fit(struct, kind, keyed)
         return Run(parent, keyed, struct.ref == DELETED)
+
+    def _lives(self, parent: str | Id | None) -> bool:
+        """Whether nothing that this hangs from is deleted, by what is known or by this update."""
+        mine = self._deleted()
+        while parent.__class__ is tuple:
+            client, clock = parent
+            if any(deleted.covers(client, clock, clock + 1) for deleted in (self.gate.deleted, mine)):
+                return False
+            parent = self._run(client, clock).parent
+        return parent is not None
 
     def _type(self, ident: Id) -> TypeInfo | None:
         return self.types.get(ident) or self.gate.types.get(ident)
@@ -352,12 +368,20 @@ class Admission:
                 fresh.append((client, kept))
         return fresh
 
+    def _deleted(self) -> DeleteSet:
+        """What this update itself deletes."""
+        if self.mine is None:
+            self.mine = DeleteSet(self.parsed.deletes)
+        return self.mine
+
     def _check_entries(self) -> None:
         """A map's entry has one value. Overwritten ones are kept as one struct by clients that don't collect them."""
-        mine = DeleteSet(self.parsed.deletes) if self.long_entries and not self.trusted else None
-        for client, start, end in self.long_entries if mine is not None else ():
+        if self.trusted or not self.long_entries:
+            return
+        mine = self._deleted()
+        for client, start, end in self.long_entries:
             for first, last in self.gate.deleted.missing(client, start, end):
-                if mine is not None and not mine.covers(client, first, last):
+                if not mine.covers(client, first, last):
                     raise Refused("a map's entry has one value")  # yjs fails when it collects one that has more
 
     def _claims(self, structs: Mapping[int, list[Struct]]) -> tuple[Claim, ...]:

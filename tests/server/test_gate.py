@@ -268,6 +268,21 @@ def test_what_stands_in_what_is_known_after_a_restart_too() -> None:
         assert isinstance(admit(each, doc.get_update(vector)), Refuse)
 
 
+def test_between_a_neighbour_that_is_gone_and_one_that_lives_is_no_place() -> None:
+    """Yjs drops such a struct, and yrs shows it. In what somebody deleted it is honest, and nowhere."""
+    gate = Gate(SHAPE)
+    admit(gate, encode_update([(7, 0, 1, b"\x04\x01" + varstring("t") + varstring("abc"))], []))
+    admit(gate, encode_update([(9, 0, 1, b"\x00\x02")], []))  # collected
+    for neighbours in (varuint(7) + b"\x00" + varuint(9) + b"\x00", varuint(9) + b"\x01" + varuint(7) + b"\x02"):
+        between = encode_update([(8, 0, 1, b"\xc4" + neighbours + varstring("x"))], [])
+        assert isinstance(admit(gate, between), Refuse)
+    admit(gate, encode_update([(7, 3, 2, b"\x27\x01\x01m\x01k\x02" + b"\x04\x00\x07\x03" + varstring("in"))], []))
+    inside = encode_update([(8, 0, 1, b"\xc4" + varuint(9) + b"\x00" + varuint(7) + b"\x04" + varstring("x"))], [])
+    assert isinstance(admit(gate, inside), Refuse)
+    admit(gate, encode_update([], [(7, [(3, 1)])]))
+    assert isinstance(admit(gate, inside), Admit)
+
+
 def test_a_parent_that_is_no_shared_type_is_refused() -> None:
     gate = Gate(SHAPE)
     admit(gate, text_updates(["abc"])[0])
