@@ -181,7 +181,7 @@ def agent_url(config: Config, port: int) -> str:
 
 def operator(services: Services, url: Callable[[], str], backing_up: BackingUp | None = None) -> Operator:
     """What answers the commands of whoever holds the data folder."""
-    mending = Mending(services.config.data / LOG, services.log, services.rooms)
+    mending = Mending(services.config.data / LOG, services.log, services.rooms, services.engine.read_all)
     return Operator(
         services.nouns,
         services.clock,

@@ -28,7 +28,10 @@ from server.config import SETTINGS, Config, Loaded, Setting, is_local
 from server.control import wire
 from server.domain.clock import SystemClock
 from server.domain.errors import ClewError, Invalid
+from server.domain.log import CorruptLog
+from server.store.examine import quarantined
 from server.store.folder import is_held
+from server.store.log_file import LOG
 
 PROBES: Final = 20
 OLDEST_SQLITE: Final = (3, 37, 0)
@@ -77,6 +80,7 @@ def examine(loaded: Loaded) -> Iterator[Finding]:
     """All findings, in the order in which they matter."""
     config = loaded.config
     yield from _look_at_folder(config)
+    yield from _look_at_documents(config)
     yield _measure_disk(config)
     yield from _look_at_network(config)
     yield _look_at_sqlite()
@@ -101,6 +105,21 @@ def _look_at_folder(config: Config) -> Iterator[Finding]:
         yield Finding("ok", "permissions", f"{stat.filemode(folder.stat().st_mode)}, nobody else can read in it")
     free = shutil.disk_usage(folder).free
     yield Finding("ok" if free > LEAST_FREE else "WRONG", "space", f"{free // 1_000_000} MB are free")
+
+
+def _look_at_documents(config: Config) -> Iterator[Finding]:
+    if not (config.data / LOG).exists():
+        return
+    try:
+        found = quarantined(config.data / LOG)
+    except CorruptLog as error:
+        yield Finding("WRONG", "documents", f"{error.why}; clew verify tells more")
+        return
+    for name, why in found:
+        part = "" if name.part == "main" else f" --part {name.part}"
+        yield Finding("WRONG", "documents", f"{name}: {why}; clew repair --task {name.task}{part}")
+    if not found:
+        yield Finding("ok", "documents", "none is set aside because the engine failed on it")
 
 
 def _measure_disk(config: Config) -> Finding:

@@ -168,6 +168,13 @@ class Engine:
         """A whole document as a file, headed by the task's name."""
         return await self._lanes["read"].run("export", (update, kind, title), toil=EXPORT_TOIL)
 
+    async def read_all(self, update: bytes) -> None:
+        """Have a whole document read in every way there is, only to see that it can be."""
+        await self.run("read", "project", update)
+        await self.run("read", "profile", update)
+        await self.export(update, "md", "")
+        await self.export(update, "docx", "")
+
     async def profile(self, update: bytes) -> Profile:
         """What messages are compared with to tell whether they are about this document."""
         try:

@@ -28,6 +28,9 @@ _DOCUMENT: Final = "SELECT task, part, generation, quarantined FROM documents WH
 _ASIDES: Final = "SELECT count(*) FROM documents WHERE task = ? AND part = ? AND current = 0"
 _AIDS: Final = "SELECT 1 FROM snapshots WHERE doc = ? AND length(state) > 0"
 _ROWS: Final = "SELECT id, doc, seq, n, crc, kid, CAST(data AS BLOB) FROM updates WHERE id BETWEEN ? AND ?"
+_SET_ASIDE: Final = (
+    "SELECT task, part, quarantined FROM documents WHERE current = 1 AND quarantined IS NOT NULL ORDER BY id"
+)
 _TWICE: Final = "SELECT task, part FROM documents WHERE current = 1 GROUP BY task, part HAVING count(*) > 1"
 _STRAYS: Final = (
     "SELECT doc, count(*) FROM {table} WHERE doc NOT IN (SELECT id FROM documents) GROUP BY doc ORDER BY doc"
@@ -90,6 +93,12 @@ def strays(path: Path) -> list[str]:
             for doc, count in connection.execute(_STRAYS.format(table=table))
         ]
         return found + [f"{DocName(*name)} has several current generations" for name in connection.execute(_TWICE)]
+
+
+def quarantined(path: Path) -> list[tuple[DocName, str]]:
+    """The documents that the engine failed on, and why. Raises CorruptLog."""
+    with _reading(path) as connection:
+        return [(DocName(TaskId(task), part), why) for task, part, why in connection.execute(_SET_ASIDE)]
 
 
 def check_file(path: Path, limit: int = 5) -> list[str]:
