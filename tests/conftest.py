@@ -10,6 +10,7 @@ from kit.yjs_oracle import YjsOracle, require_node
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seed", help="play this one schedule of the simulation again")
+    parser.addoption("--minutes", type=float, default=30.0, help="how long each soak of fuzz lasts")
 
 
 @pytest.fixture(scope="session")
@@ -18,6 +19,12 @@ def yjs() -> Iterator[YjsOracle]:
     require_node()
     with YjsOracle() as oracle:
         yield oracle
+
+
+@pytest.fixture
+def fuzz_minutes(request: pytest.FixtureRequest) -> float:
+    """How long to fuzz: ``--minutes``."""
+    return float(request.config.getoption("--minutes"))
 
 
 LONGEST_FIRST = ("system", "interop", "browser", "agent", "server", "crdt_docs")

@@ -6,12 +6,14 @@ Owns how bytes are bent; every draw is the caller's. Must never judge what becom
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from kit import pycrdt_edits
 
+from crdt_docs.errors import Malformed
 from crdt_docs.lib0 import varstring, varuint
 from crdt_docs.updates.compose import Composer
 from crdt_docs.updates.parse import Parsed, Struct, parse
@@ -117,6 +119,20 @@ def mutate(r: Random, update: bytes, donor: bytes) -> bytes:
             + b"".join(varuint(start) + varuint(length) for start, length in ranges)
         )
     return flip(r, flip(r, flip(r, update)))
+
+
+def mutant(r: Random, update: bytes, donors: list[bytes]) -> bytes:
+    """One or two changes, of a few draws rather one that can still be read."""
+    changed = update
+    for _ in range(6):
+        with suppress(Malformed, IndexError):
+            changed = mutate(r, update, r.choice(donors))
+            if parse(changed) and r.random() < 0.7:
+                break
+            changed = mutate(r, changed, r.choice(donors))
+            parse(changed)
+            break
+    return changed
 
 
 def flip(r: Random, update: bytes) -> bytes:
