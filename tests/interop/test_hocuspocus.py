@@ -95,14 +95,15 @@ async def test_frames_that_are_lost_are_asked_for_and_the_count_returns_to_nothi
     await clients.until("ann", settled)
 
 
+@VERSIONS
 async def test_several_documents_share_a_socket_and_one_refusal_leaves_the_others(
-    served: Served, clients: NodeClients
+    served: Served, clients: NodeClients, version: int
 ) -> None:
     first, second, stranger = served.new_task(), served.new_task(), new_id()
-    await enter(clients, served, "a", first, socket="one")
-    await enter(clients, served, "b", second, socket="one")
-    await enter(clients, served, "m", f"{first}/margin", socket="one")
-    await enter(clients, served, "x", stranger, socket="one")
+    await enter(clients, served, "a", first, version, socket="one")
+    await enter(clients, served, "b", second, version, socket="one")
+    await enter(clients, served, "m", f"{first}/margin", version, socket="one")
+    await enter(clients, served, "x", stranger, version, socket="one")
     await clients.until("x", lambda seen: bool(seen["denied"]))
     for name in ("a", "b", "m"):
         await clients.until(name, settled)
@@ -127,12 +128,15 @@ async def test_two_providers_of_one_document_share_a_socket_by_their_session(
     assert len(text) == len("left right ")
 
 
-async def test_a_reader_is_told_so_and_what_it_writes_stays_unsynced(served: Served, clients: NodeClients) -> None:
+@VERSIONS
+async def test_a_reader_is_told_so_and_what_it_writes_stays_unsynced(
+    served: Served, clients: NodeClients, version: int
+) -> None:
     task = served.new_task()
     viewer = str(served.server.new_token("owner", "--role", "viewer", "--task", task)["token"])
-    await enter(clients, served, "ann", task)
+    await enter(clients, served, "ann", task, version)
     await clients.do("insert", "ann", at=0, text="for all to see")
-    await enter(clients, served, "eve", task, token=viewer)
+    await enter(clients, served, "eve", task, version, token=viewer)
     seen = await clients.until("eve", settled)
     assert seen["scope"] == "readonly" and seen["text"] == "for all to see"
     await clients.do("insert", "eve", at=0, text="not ")
@@ -143,9 +147,12 @@ async def test_a_reader_is_told_so_and_what_it_writes_stays_unsynced(served: Ser
     assert (await clients.read("ann"))["text"] == "for all to see"
 
 
-async def test_after_a_bad_token_a_good_one_enters_on_the_same_socket(served: Served, clients: NodeClients) -> None:
+@VERSIONS
+async def test_after_a_bad_token_a_good_one_enters_on_the_same_socket(
+    served: Served, clients: NodeClients, version: int
+) -> None:
     task = served.new_task()
-    await enter(clients, served, "ann", task, token="not-a-token")
+    await enter(clients, served, "ann", task, version, token="not-a-token")
     await clients.until("ann", lambda seen: bool(seen["denied"]))
     await clients.do("token", "ann", token=served.token)
     await clients.do("sync", "ann")
@@ -153,11 +160,14 @@ async def test_after_a_bad_token_a_good_one_enters_on_the_same_socket(served: Se
     assert seen["opens"] == 1 and seen["scope"] == "read-write"
 
 
-async def test_another_bearer_takes_over_before_the_first_one_ends(served: Served, clients: NodeClients) -> None:
+@VERSIONS
+async def test_another_bearer_takes_over_before_the_first_one_ends(
+    served: Served, clients: NodeClients, version: int
+) -> None:
     task = served.new_task()
     first = served.server.new_token("owner", "--role", "editor", "--task", task)
     second = served.server.new_token("owner", "--role", "editor", "--task", task)
-    await enter(clients, served, "ann", task, token=str(first["token"]))
+    await enter(clients, served, "ann", task, version, token=str(first["token"]))
     await clients.until("ann", settled)
     await clients.do("token", "ann", token=str(second["token"]))
     await asyncio.sleep(0.2)
@@ -167,11 +177,14 @@ async def test_another_bearer_takes_over_before_the_first_one_ends(served: Serve
     assert (await clients.read("ann"))["closed"] == []
 
 
-async def test_a_revoked_bearer_is_out_and_its_socket_is_not(served: Served, clients: NodeClients) -> None:
+@VERSIONS
+async def test_a_revoked_bearer_is_out_and_its_socket_is_not(
+    served: Served, clients: NodeClients, version: int
+) -> None:
     task, other = served.new_task(), served.new_task()
     bearer = served.server.new_token("owner", "--role", "editor", "--task", task)
-    await enter(clients, served, "ann", task, token=str(bearer["token"]), socket="one")
-    await enter(clients, served, "ben", other, socket="one")
+    await enter(clients, served, "ann", task, version, token=str(bearer["token"]), socket="one")
+    await enter(clients, served, "ben", other, version, socket="one")
     await clients.until("ann", settled)
     await clients.until("ben", settled)
     served.api.ask("DELETE", f"/tokens/{bearer['id']}")
@@ -182,9 +195,12 @@ async def test_a_revoked_bearer_is_out_and_its_socket_is_not(served: Served, cli
     assert b"too late" not in served.api.export(task)
 
 
-async def test_a_stateless_barrier_comes_back_when_all_is_durable(served: Served, clients: NodeClients) -> None:
+@VERSIONS
+async def test_a_stateless_barrier_comes_back_when_all_is_durable(
+    served: Served, clients: NodeClients, version: int
+) -> None:
     task = served.new_task()
-    await enter(clients, served, "ann", task)
+    await enter(clients, served, "ann", task, version)
     await clients.until("ann", settled)
     await clients.do("insert", "ann", at=0, text="saved?")
     asked = json.dumps({"clew": "barrier", "n": 7})

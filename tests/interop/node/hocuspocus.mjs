@@ -22,9 +22,18 @@ const clients = new Map()
 const sockets = new Map()
 const pause = ms => new Promise(resolve => setTimeout(resolve, ms))
 
-const socketOf = (key, url, { HocuspocusProviderWebsocket: Socket }) => {
+// In a browser a socket's error that nobody listens to is nothing; in Node it ends the process, and provider 3 lets go of
+// sockets that are still connecting.
+class Socket extends WebSocket {
+  constructor (...given) {
+    super(...given)
+    this.on('error', () => {})
+  }
+}
+
+const socketOf = (key, url, { HocuspocusProviderWebsocket }) => {
   if (!sockets.has(key)) {
-    const socket = new Socket({ url, WebSocketPolyfill: WebSocket, delay: 50, minDelay: 50 })
+    const socket = new HocuspocusProviderWebsocket({ url, WebSocketPolyfill: Socket, delay: 50, minDelay: 50 })
     const shared = { socket, opens: 0, codes: [], lose: 0, asked: 0, unanswered: 0 }
     socket.on('open', () => shared.opens++)
     socket.on('close', ({ event }) => shared.codes.push(event.code))
