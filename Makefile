@@ -73,8 +73,10 @@ clerk: $(STAMPS)/dev ## learn the clerk's weights anew from the labelled message
 bench: $(STAMPS)/dev $(STAMPS)/interop ## measurements beside peers; prints tables
 	$(PY) -m bench $(ARGS)
 
-soak: $(STAMPS)/dev $(STAMPS)/static $(STAMPS)/interop ## hours of load and restarts
-	$(BIN)/pytest -m soak --timeout 0 $(ARGS)
+soak: $(STAMPS)/dev $(STAMPS)/static $(STAMPS)/interop $(STAMPS)/strace ## some five hours of kills, faults and fuzz; a part: ARGS="-k kill9"
+	@echo "Kills, faults of disk, clock and network, simulated networks, fuzz: some five hours on two cores, see CONTRIBUTING.md."
+	@echo 'A part of it: make soak ARGS="-k kill9". What there is: make soak ARGS="--collect-only -q".'
+	$(BIN)/pytest -m soak -v -s --durations 0 --timeout 0 $(ARGS)
 
 lock: ## resolve the Python dependencies anew; needs uv, UPGRADE=--upgrade for newer ones
 	$(COMPILE) pyproject.toml --extra models --group build --output-file requirements.lock
