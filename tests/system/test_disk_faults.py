@@ -28,11 +28,35 @@ FROM, TIMES = 100, 3
 async def test_what_was_confirmed_survives_the_fault_and_the_server_writes_again_when_it_is_over(
     tmp_path: Path, fault: str
 ) -> None:
-    call, error = FAULTS[fault]
+    await fail_and_recover(tmp_path, *FAULTS[fault], FROM, 20)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(
+    ("call", "error", "size", "firsts"),
+    [
+        ("fdatasync", "EIO", 60_000, range(60, 100, 2)),  # every second sync of those around a compaction
+        ("pwrite64", "EROFS", 20, range(100, 180, 7)),
+        ("pwrite64", "ENOSPC", 60_000, range(150, 900, 71)),
+    ],
+)
+async def test_a_fault_at_any_call_loses_nothing_that_was_confirmed(
+    tmp_path: Path, call: str, error: str, size: int, firsts: range
+) -> None:
+    for first in firsts:
+        folder = tmp_path / str(first)
+        folder.mkdir()
+        await fail_and_recover(folder, call, error, first, size)
+        print(f"{error} from the {first}th {call} on", flush=True)
+
+
+async def fail_and_recover(folder: Path, call: str, error: str, first: int, size: int) -> None:
+    """Write words of that size until the disk fails, from the ``first`` call on; read meanwhile, and write again."""
     confirmed: list[str] = []
-    with failing(tmp_path, "log.db-wal", call, error, f"{FROM}..{FROM + TIMES - 1}") as served:
+    with failing(folder, "log.db-wal", call, error, f"{first}..{first + TIMES - 1}") as served:
         task = served.new_task()
-        closed = await write_until_it_fails(served, task, confirmed, 20)
+        closed = await write_until_it_fails(served, task, confirmed, size)
         assert closed.code == 1013 and confirmed
         assert await read_words(served, task) == "".join(confirmed), "reading goes on"
         refused = 0
@@ -48,7 +72,7 @@ async def test_what_was_confirmed_survives_the_fault_and_the_server_writes_again
         assert refused >= TIMES - 1, "the server is read-only for as long as the disk is"
         assert await read_words(served, task) == "".join(confirmed) + "after"
         assert "all is sound" in served.server.clew("verify")
-    assert f"{error}" in (tmp_path / "trace").read_text(), "the kernel was made to say so"
+    assert f"{error}" in (folder / "trace").read_text(), "the kernel was made to say so"
 
 
 @pytest.mark.timeout(120)
