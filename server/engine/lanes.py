@@ -121,7 +121,7 @@ class _Seat:
         return 0 if process is None else await process.end()
 
     async def attend(self, job: _Job) -> Reply:
-        """Run a job, once more in a fresh process if the first died of it."""
+        """Run a job, once more in a fresh process if the first died of it, or before it could begin."""
         verdict, detail = Verdict.CRASHED, ""
         for _ in range(TRIES):
             if self._closing():
@@ -129,7 +129,8 @@ class _Seat:
             try:
                 process = await self.process()
             except OSError as error:
-                raise EngineFailed(Verdict.ABSENT, str(error)) from error
+                verdict, detail = Verdict.ABSENT, str(error)
+                continue
             try:
                 patience = job.seconds * worker.PATIENCE
                 async with asyncio.timeout(patience):  # wait_for of Python 3.11 can swallow a cancellation

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import signal
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -86,3 +87,18 @@ def panic() -> bytes:
 def count_sections(parsed: Parsed) -> bytes:
     """Stands where the gate's state is made at compaction."""
     return str(len(parsed.sections)).encode()
+
+
+STARTS = "ENGINE_STARTS"
+"""The variable that names a folder; a worker that imports this module puts a file there and dies, until it has two."""
+
+
+def _start() -> None:
+    if folder := os.environ.get(STARTS):
+        died = len(os.listdir(folder))
+        if died < 2:
+            open(os.path.join(folder, str(died)), "x").close()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+_start()

@@ -266,6 +266,15 @@ async def test_an_engine_that_cannot_be_loaded_marks_no_document() -> None:
         assert (await engine.parse(SEED)).update == SEED
 
 
+async def test_a_worker_that_is_killed_while_it_starts_is_started_once_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENGINE_STARTS", str(tmp_path))
+    async with Engine(workers={"read": 1, "parse": 0}, jobs={"read": JOBS}) as engine:
+        assert await engine.run("read", "echo", b"here") == b"here"
+    assert len(os.listdir(tmp_path)) == 2, "one that was to be ready, and the first for the job"
+
+
 async def test_a_full_lane_says_so_and_marks_no_document() -> None:
     async with make_engine(waiting=2, readers=1) as engine:
         await engine.run("read", "echo", b"")
