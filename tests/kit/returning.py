@@ -36,7 +36,6 @@ class Device:
         self.marks: Map[Any] = self.doc.get("marks", type=Map)
         self.keys: set[str] = set()
         self.confirmed: set[str] = set()
-        self.codes: list[int] = []
         self.joins = 0
         self._silence = silence
         self._pace = pace
@@ -51,8 +50,6 @@ class Device:
                     knocking.reschedule(None)
                     self._peer, self.joins = peer, self.joins + 1
                     await self._work(peer)
-            if self._peer is not None and self._peer.closed.done():
-                self.codes.append(self._peer.closed.result().code)
             self._peer = None
             self.edit()  # offline
             await asyncio.sleep(random.uniform(0.02, 0.1))
@@ -74,14 +71,16 @@ class Device:
         self.marks[key] = "x" * random.choice([1, 1, 30, 3_000])
         self.keys.add(key)
 
-    def reset(self) -> None:
-        """End its socket by a TCP reset, whatever is under way."""
-        if self._peer is not None:
-            transport = self._peer.socket.transport
-            raw = transport.get_extra_info("socket")
-            with suppress(OSError):  # it is gone already
-                raw.setsockopt(SOL_SOCKET, SO_LINGER, AT_ONCE)
-            transport.abort()
+    def reset(self) -> bool:
+        """End its socket by a TCP reset, whatever is under way; False if it has none at the moment."""
+        peer, self._peer = self._peer, None
+        if peer is None:
+            return False
+        raw = peer.socket.transport.get_extra_info("socket")
+        with suppress(OSError):  # it is gone already
+            raw.setsockopt(SOL_SOCKET, SO_LINGER, AT_ONCE)
+        peer.socket.transport.abort()
+        return True
 
     def rest(self) -> None:
         """Edit no more, and come back no more."""

@@ -63,9 +63,10 @@ async def reset_again_and_again(served: Served, number: int, resets: int) -> lis
     task = served.new_task()
     devices = [Device(f"d{n}") for n in range(number)]
     async with living(devices, served.server.port, task, served.token):
-        for _ in range(resets):
+        done = 0
+        while done < resets:
             await asyncio.sleep(random.uniform(0.01, 0.1))
-            random.choice(devices).reset()
+            done += random.choice(devices).reset()
     keys = await agree(devices, served.server.port, task, served.token)
     assert all(device.confirmed <= keys for device in devices)
     return devices
@@ -73,7 +74,7 @@ async def reset_again_and_again(served: Served, number: int, resets: int) -> lis
 
 async def test_sockets_that_are_reset_in_mid_stream_lose_nothing(served: Served) -> None:
     devices = await reset_again_and_again(served, 3, 12)
-    assert sum(device.joins for device in devices) > 6
+    assert sum(device.joins for device in devices) >= 12
 
 
 @pytest.mark.soak
