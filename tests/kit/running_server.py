@@ -29,7 +29,7 @@ CLEW = (sys.executable, "-c", "import sys; from server.cli.main import main; sys
 """The console script, run from the tree whether or not it is installed."""
 LINK = re.compile(r"https?://[^\s#]+/#k=[A-Za-z0-9_-]+")
 SECRET = re.compile(r"(?<![\w-])[A-Za-z0-9_-]{43}(?![\w-])")
-PATIENCE = 30.0
+PATIENCE = 90.0
 
 
 class DidNotStart(Exception):
