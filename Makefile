@@ -70,7 +70,7 @@ tour: $(STAMPS)/dev $(STAMPS)/static $(STAMPS)/chromium ## walk through the page
 clerk: $(STAMPS)/dev ## learn the clerk's weights anew from the labelled messages
 	$(PY) -m agent.clerk.training tests/agent/statements
 
-bench: $(STAMPS)/dev $(STAMPS)/interop ## measurements beside peers; prints tables
+bench: $(STAMPS)/dev $(STAMPS)/bench-node $(STAMPS)/bench-python ## measurements beside peers; prints tables
 	$(PY) -m bench $(ARGS)
 
 soak: $(STAMPS)/dev $(STAMPS)/static $(STAMPS)/interop $(STAMPS)/strace ## some five hours of kills, faults and fuzz; a part: ARGS="-k kill9"
@@ -85,7 +85,7 @@ lock: ## resolve the Python dependencies anew; needs uv, UPGRADE=--upgrade for n
 	$(COMPILE) --group smollm2 --no-deps --output-file requirements-smollm2.lock
 
 clean: ## remove all that was set up or built; never your data
-	rm -rf $(VENV) $(STAMPS) server/static web/node_modules web/dist tests/interop/node/node_modules
+	rm -rf $(VENV) $(STAMPS) server/static web/node_modules web/dist tests/interop/node/node_modules bench/peers/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # -- what the above stand on ------------------------------------------------------------------------------------------
@@ -122,6 +122,19 @@ $(STAMPS)/web: web/package-lock.json web/.npmrc | $(STAMPS) $(NEED_NODE)
 
 $(STAMPS)/interop: tests/interop/node/package-lock.json | $(STAMPS) $(NEED_NODE)
 	npm --prefix tests/interop/node ci --ignore-scripts --silent
+	@touch $@
+
+# The servers that Clew is measured beside. One of them compiles SQLite where no binary is to be had: some minutes, once.
+$(STAMPS)/bench-node: bench/peers/package-lock.json | $(STAMPS) $(NEED_NODE)
+	npm --prefix bench/peers ci --ignore-scripts --silent
+	home=$$(node -p 'path.dirname(path.dirname(process.execPath))') && cd bench/peers && \
+	  { [ ! -d "$$home/include/node" ] || export npm_config_nodedir="$$home"; } && \
+	  npm rebuild better-sqlite3 --ignore-scripts=false --silent
+	@touch $@
+
+$(STAMPS)/bench-python: bench/peers/requirements.lock | $(PY) $(STAMPS)
+	$(PY) -m venv $(STAMPS)/bench-peers
+	$(STAMPS)/bench-peers/bin/python -m pip --quiet install --require-hashes -r $<
 	@touch $@
 
 $(STAMPS)/node.ready: requirements-node.lock | $(PY) $(STAMPS)

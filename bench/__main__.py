@@ -1,124 +1,116 @@
-"""``make bench``: the same work on Clew and on a peer, in turn, with the ratio of their CPU time."""
+"""``make bench``: the same real work on Clew and on its peers, in turn, with a table of ratios and a plot."""
 
 from __future__ import annotations
 
 import argparse
-import asyncio
-import statistics
+import json
+import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
-from websockets.asyncio.client import ClientConnection, connect
-from websockets.typing import Subprotocol
+from bench import plot, table
+from bench.load import Load, LoadFailed, build
+from bench.rows import ROWS, Row
+from bench.scenarios import GROUPS, DidNotKeepUp, Group, Step, Work
+from bench.servers import PEERS, Make, clews
+from bench.servers.hocuspocus import Hocuspocus
+from bench.servers.server import DidNotStart
+from bench.streams import Streams
+from bench.table import Results
 
-from bench.servers import Running, clew, y_websocket
-from crdt_docs.lib0 import varstring, varuint
-from crdt_docs.messages.ywebsocket import EMPTY_STEP1, EMPTY_STEP2, update_frame
-from crdt_docs.updates.splice import encode_update
-
-Start = Callable[[Path, int], AbstractContextManager[Running]]
-
-SERVERS: dict[str, Start] = {
-    "clew full": lambda folder, documents: clew(folder, "full", documents),
-    "clew process": lambda folder, documents: clew(folder, "process", documents),
-    "@y/websocket-server": y_websocket,
-}
-PEER = "@y/websocket-server"
-
-
-def keystroke(client: int, clock: int) -> bytes:
-    """One letter typed at the end of a text."""
-    if clock == 0:
-        body = b"\x04\x01" + varstring("t") + varstring("a")
-    else:
-        body = b"\x84" + varuint(client) + varuint(clock - 1) + varstring("a")
-    return update_frame(encode_update([(client, clock, 1, body)], []))
+ROOT = Path(__file__).resolve().parents[1]
+STAMPS = ROOT / ".stamps" / "bench"
+SCENARIOS = tuple(dict.fromkeys(step.name for group in GROUPS for step in group))
+WINDOWS = {"hocuspocus 5 ms": ("fan-out 100 busy cpu", 5), "hocuspocus 20 ms": ("fan-out 500 busy cpu", 20)}
+"""Hocuspocus at the window that Clew comes to at that size (50 µs a connection, 20 ms at most)."""
 
 
-async def open_peer(server: Running, url: str) -> ClientConnection:
-    """A client that has synced."""
-    socket = await connect(
-        url, subprotocols=[Subprotocol(p) for p in server.protocols] or None, compression=None, max_size=None
-    )
-    await socket.send(EMPTY_STEP1)
-    async for frame in socket:
-        if frame[:2] == b"\x00\x01":
-            break
-    await socket.send(EMPTY_STEP2)
-    return socket
+def parse(words: list[str]) -> argparse.Namespace:
+    """The options of the command line."""
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument("--only", action="append", choices=SCENARIOS, help="this scenario; may be given again")
+    parser.add_argument("--server", action="append", help="servers whose name begins so; may be given again")
+    parser.add_argument("--repeats", type=int, default=3, help="how often all is done, in turn (3)")
+    parser.add_argument("--quick", action="store_true", help="once and short, to see that all works")
+    parser.add_argument("--clew", action="append", metavar="[NAME=]TREE", help="measure Clew from this tree; again")
+    parser.add_argument("--out", type=Path, default=STAMPS, help="where results.json, table.md and cost.svg go")
+    return parser.parse_args(words)
 
 
-async def hear(socket: ClientConnection, wanted: int, sent: dict[bytes, float], delays: list[float]) -> None:
-    """Count updates until all are here, noting how long each took."""
-    while wanted:
-        frame = await socket.recv()
-        assert isinstance(frame, bytes)
-        if frame[:2] == b"\x00\x02" and frame in sent:
-            delays.append(time.perf_counter() - sent[frame])
-            wanted -= 1
+def choose_servers(options: argparse.Namespace) -> dict[str, Make]:
+    """By name, Clew first."""
+    found: dict[str, Make] = {}
+    for given in options.clew or [f"clew={ROOT}"]:
+        name, _, tree = given.rpartition("=")
+        found |= clews(name or Path(tree).resolve().name, Path(tree).resolve())
+    found |= PEERS
+    found |= {name: partial(Hocuspocus, window=window) for name, (_, window) in WINDOWS.items()}
+    if options.server:
+        found = {name: make for name, make in found.items() if name.startswith(tuple(options.server))}
+    return found
 
 
-async def type_into(server: Running, url: str, readers: int, updates: int, client: int) -> list[float]:
-    """One writer, so many readers, one document; every reader's delays."""
-    writer = await open_peer(server, url)
-    listening = [await open_peer(server, url) for _ in range(readers)]
-    sent: dict[bytes, float] = {}
-    delays: list[float] = []
-    async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(hear(writer, updates, sent, []))  # the echo
-        for socket in listening:
-            tasks.create_task(hear(socket, updates, sent, delays))
-        for clock in range(updates):
-            frame = keystroke(client, clock)
-            sent[frame] = time.perf_counter()
-            await writer.send(frame)
-            await asyncio.sleep(0.02)
-    for socket in (writer, *listening):
-        await socket.close()
-    return delays
+def choose_steps(group: Group, options: argparse.Namespace, repeat: int, server: str) -> list[Step]:
+    """What is left of a group."""
+    steps = [step for step in group if (not options.only or step.name in options.only) and repeat < step.repeats]
+    return [step for step in steps if step.name == "fan-out"] if server in WINDOWS else steps
 
 
-async def many(server: Running) -> tuple[float, list[float]]:
-    """Many documents, two clients each: CPU per update in µs, and delays."""
-    before = server.cpu()
-    async with asyncio.TaskGroup() as tasks:
-        work = [tasks.create_task(type_into(server, url, 1, 40, 1000 + at)) for at, url in enumerate(server.documents)]
-    return (server.cpu() - before) / (40 * len(work)) * 1e6, [delay for one in work for delay in one.result()]
+def run_group(name: str, make: Make, steps: list[Step], work: Work, results: Results, repeat: int) -> None:
+    """Start the server and do all of it; what fails is noted, and ends the group for this server."""
+    measured = results.measured.setdefault(name, [])
+    while len(measured) <= repeat:
+        measured.append({})
+    with tempfile.TemporaryDirectory(prefix="clew-bench-", ignore_cleanup_errors=True) as folder:
+        step = steps[0]
+        try:
+            with make(Path(folder) / "server") as server:
+                for step in steps:
+                    start = time.monotonic()
+                    measured[repeat] |= step.run(server, work)
+                    print(f"  {name}: {step.name}, {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
+        except (DidNotKeepUp, DidNotStart, LoadFailed) as failed:
+            if isinstance(failed, DidNotKeepUp):
+                measured[repeat] |= failed.measured
+            results.notes.setdefault(name, {})[step.name] = str(failed).strip().splitlines()[-1]
+            print(f"  {name}: {step.name}: {failed}", file=sys.stderr, flush=True)
 
 
-async def fan_out(server: Running) -> tuple[float, list[float]]:
-    """One document, many readers: CPU per delivery in µs, and delays."""
-    before = server.cpu()
-    delays = await type_into(server, server.documents[0], 50, 200, 77)
-    return (server.cpu() - before) / len(delays) * 1e6, delays
-
-
-SCENARIOS = {"many": (many, 50), "fan-out": (fan_out, 1)}
+def write(results: Results, names: list[str], out: Path) -> str:
+    """The files, and the table."""
+    out.mkdir(parents=True, exist_ok=True)
+    own = [(name, name.rpartition(" ")[2]) for name in names if name.rpartition(" ")[2] in ("full", "process")]
+    peers = [name for name in names if name in PEERS]
+    drawn = table.draw(results, ROWS, own, peers)
+    for window, (measure, _) in WINDOWS.items():
+        if results.values(window, measure):
+            row = Row(f"{measure}, beside {window}", measure, "µs", peers=(window,))
+            drawn += "\n\n" + table.draw(results, [row], own, [window]).split("\n\n")[0]
+    (out / "results.json").write_text(json.dumps({"measured": results.measured, "notes": results.notes}, indent=1))
+    (out / "table.md").write_text(drawn + "\n")
+    if plot.curves(results, "history") or plot.curves(results, "documents"):
+        (out / "cost.svg").write_text(plot.draw(results))
+    return drawn
 
 
 def main() -> None:
-    """Run every scenario on every server, in turn, so often, and print medians and ratios."""
-    parser = argparse.ArgumentParser(prog="bench")
-    parser.add_argument("--repeats", type=int, default=3)
-    repeats = parser.parse_args().repeats
-    print(f"{'scenario':10}{'server':22}{'CPU us':>9}{'p50 ms':>9}{'p99 ms':>9}{'peer/it':>9}")
-    for scenario, (work, documents) in SCENARIOS.items():
-        costs: dict[str, list[float]] = {name: [] for name in SERVERS}
-        delays: dict[str, list[float]] = {name: [] for name in SERVERS}
-        for _ in range(repeats):
-            for name, start in SERVERS.items():
-                with tempfile.TemporaryDirectory() as folder, start(Path(folder), documents) as server:
-                    cost, took = asyncio.run(work(server))
-                    costs[name].append(cost)
-                    delays[name] += took
-        for name in SERVERS:
-            cost = statistics.median(costs[name])
-            marks = statistics.quantiles(delays[name], n=100)
-            ratio = statistics.median(costs[PEER]) / cost
-            print(f"{scenario:10}{name:22}{cost:9.0f}{marks[49] * 1e3:9.2f}{marks[98] * 1e3:9.2f}{ratio:9.2f}")
+    """Everything, in turn: for each repeat, for each group of scenarios, every server."""
+    options = parse(sys.argv[1:])
+    Load.client = build(STAMPS)
+    work = Work(Streams(STAMPS), options.quick)
+    servers = choose_servers(options)
+    results = Results()
+    start = time.monotonic()
+    for repeat in range(1 if options.quick else options.repeats):
+        for group in GROUPS:
+            for name, make in servers.items():
+                if steps := choose_steps(group, options, repeat, name):
+                    run_group(name, make, steps, work, results, repeat)
+                    write(results, list(servers), options.out)
+    print(write(results, list(servers), options.out))
+    print(f"\n{(time.monotonic() - start) / 60:.0f} minutes; files in {options.out}", file=sys.stderr)
 
 
 if __name__ == "__main__":
