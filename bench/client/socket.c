@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-struct options options = {.path = "/", .protocols = "", .at_once = 64, .patience = 20};
+struct options options = {.path = "/", .protocols = "", .at_once = 64, .patience = 30};
 connection *connections;
 int connection_count, synced_count, complete_count, closed_count;
 void (*on_progress)(connection *, int, uint32_t, uint32_t, uint64_t);

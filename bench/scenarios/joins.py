@@ -23,6 +23,7 @@ def feed_documents(server: Server, work: Work) -> Measures:
         told = load.run()
         if told["seen_clock"] < PAPER_CLOCK:
             raise DidNotKeepUp(f"took the paper up to {told['seen_clock']} of {PAPER_CLOCK}")
+    server.tree.wait_until_quiet(most=30)
     size = {"documents": count, "writers": 1, "updates": SMALL}
     with Load(server, "typing", small, work.streams["letters"], rate=2000.0, **size) as load:
         load.next()
