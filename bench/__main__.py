@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import tempfile
 import time
@@ -98,6 +99,7 @@ def write(results: Results, names: list[str], out: Path) -> str:
 def main() -> None:
     """Everything, in turn: for each repeat, for each group of scenarios, every server."""
     options = parse(sys.argv[1:])
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
     Load.client = build(STAMPS)
     work = Work(Streams(STAMPS), options.quick)
     servers = choose_servers(options)
