@@ -55,14 +55,15 @@ def test_the_tree_names_no_registry_and_no_machine() -> None:
 
 
 def test_locks_pin_by_hash_and_name_no_address() -> None:
-    for lock in ROOT.glob("requirements*.lock"):
+    for lock in (*ROOT.glob("requirements*.lock"), ROOT / "bench" / "peers" / "requirements.lock"):
         text = lock.read_text()
         names = re.findall(r"^[a-z0-9][a-z0-9._-]*==", text, re.MULTILINE)
         blocks = re.split(r"^(?=[a-z0-9])", text, flags=re.MULTILINE)[1:]
         assert names and len(blocks) == len(names)
         assert all("--hash=sha256:" in block for block in blocks), lock.name
         assert not re.search(r"://|^\s*(-i|-f|--(extra-)?index|--find)", text, re.MULTILINE), lock.name
-    for lock in (ROOT / "web" / "package-lock.json", ROOT / "tests" / "interop" / "node" / "package-lock.json"):
+    for folder in ("web", "tests/interop/node", "bench/peers"):
+        lock = ROOT / folder / "package-lock.json"
         assert '"resolved"' not in lock.read_text(), lock
 
 
