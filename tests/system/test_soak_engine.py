@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from kit import running_server
-from kit.disk_faults import read_words, text_of, write_until_it_fails, write_word
+from kit.disk_faults import read_words, text_of, write_word
 from kit.engine_deaths import IN_REPLY, Deaths, mortal
 from kit.returning import GONE, until
 from kit.running_server import environment
@@ -182,27 +180,3 @@ async def test_a_compaction_that_is_killed_loses_nothing_and_is_made_up_for(
     served.server.start()
     for task in marks:
         assert await read_words(served, task) == words[task]
-
-
-async def test_a_server_killed_at_any_sync_around_a_compaction_comes_back_whole(tmp_path: Path) -> None:
-    """Between a snapshot's making and its commit, and after: the kernel kills the server at its n-th sync."""
-    for number in range(20, 60, 2):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        strace = ("strace", "-D", "-f", "--seccomp-bpf", "-qq", "-o", str(folder / "trace"))
-        kills = ("-P", str(folder / "data" / "log.db-wal"), "-e", "trace=fdatasync")
-        inject = ("-e", f"inject=fdatasync:signal=SIGKILL:when={number}")
-        with patch.object(running_server, "CLEW", (*strace, *kills, *inject, *running_server.CLEW)):
-            server = running_server.RunningServer(folder / "data", running_server.free_port()).start()
-        served = Served(server, str(server.new_token("owner", "--role", "owner")["token"]))
-        try:
-            task, written = served.new_task(), list[str]()
-            with suppress(*GONE):
-                await write_until_it_fails(served, task, written, PIECE)
-            assert server.process is not None and server.process.wait(30) == -signal.SIGKILL
-            server.start()
-            words = await read_words(served, task)
-            assert words.startswith("".join(written)) and len(words) <= len("".join(written)) + PIECE + 20
-            assert "all is sound" in server.clew("verify")
-        finally:
-            server.stop()
