@@ -12,7 +12,6 @@ import json
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
