@@ -25,6 +25,7 @@ from server.domain.access import Principal, PrincipalKey, Role, may_write
 from server.domain.clock import Clock
 from server.domain.errors import CLOSE, CLOSE_GAP, CLOSE_TOO_FAST, ClewError
 from server.domain.log import Actor
+from server.rooms.fanning import Fanned
 from server.rooms.gate import Gate
 from server.rooms.limits import Limits
 from server.rooms.quota import WHY, Quota
@@ -101,6 +102,7 @@ class Connection:
         self.renew: Callable[[str], Awaitable[None]] | None = None  # set for those whose lease a ticket renews
         self.renewal_asked = False
         self.feed: Callable[[Rope], None] | None = None  # set where a shell can send a frame piece by piece
+        self.fan: Callable[[Fanned], None] | None = None  # set where a shell hands many the same bytes
         self.alive = True
         self.live = False  # registered for fan-out: only from its Step2 on, or frames would overtake it
         self.quiet = True
@@ -343,6 +345,14 @@ class Connection:
             self._controls.append(frame)
         else:
             self.end(CLOSE["unavailable"], "slow reader")
+
+    def take(self, fanned: Fanned) -> None:
+        """Hand over what others are handed too. It must be alive, and not parked."""
+        if self.fan is not None:
+            self.fan(fanned)
+        else:
+            for message in fanned.messages:
+                self.transport.send(message)
 
     def hand(self, frame: Rope) -> None:
         """Hand over what may be long. It must be alive, and not parked."""

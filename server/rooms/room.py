@@ -17,13 +17,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
 from crdt_docs.ids import DocName
 from crdt_docs.messages.vocabulary import State
 from crdt_docs.messages.ywebsocket import update_frame, update_rope
+from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.splice import Spliced, merge
 from crdt_docs.updates.vectors import DeleteSet
@@ -34,6 +35,7 @@ from server.domain.log import Actor, Append, Claim, DocKey, LogFailed, Logged
 from server.rooms.attribution import Attribution, Pending
 from server.rooms.connection import Connection
 from server.rooms.crowd import Crowd
+from server.rooms.fanning import Fanned, together, window
 from server.rooms.gate import Gate
 from server.rooms.hearing import KeySet, keys_set
 from server.rooms.limits import Limits
@@ -120,6 +122,9 @@ class Room:
         self._flight: list[Pending] = []
         self._flight_claims: list[Claim] = []
         self._landed: list[Pending] = []
+        self._committed = head
+        self._window: asyncio.TimerHandle | None = None
+        self._opened = float("-inf")
         self._rebasing = False
         self._admitted = 0
         self._released = 0
@@ -160,7 +165,7 @@ class Room:
 
     def admitted(self) -> bytes:
         """The document with what is still on its way to the log. No waiting: a rebase may need the lock to end that."""
-        under_way = [pending.entry.update for pending in (*self._flight, *self._pending)]
+        under_way = [pending.entry.update for pending in (*self._landed, *self._flight, *self._pending)]
         return merge((self.document.full(), *under_way)) if under_way else self.document.full()
 
     def when_released(self, then: Callable[[], None]) -> None:
@@ -196,20 +201,44 @@ class Room:
         self._flight, self._pending = self._pending, []
         self._flight_claims, self._claims = self._claims, []
         entries = tuple([pending.entry for pending in self._flight])
-        return Append(self.doc, self.head, entries, tuple(self._flight_claims))
+        return Append(self.doc, self._committed, entries, tuple(self._flight_claims))
 
     def moved(self, head: int) -> None:
         """The flight is in the log."""
-        self.head = head
-        self._landed = self._flight
+        self._committed = head
+        self._landed += self._flight
         self._flight = []
 
     def release(self) -> None:
+        """Fan out what landed: at once, or when the window since the last time is over."""
+        if self._window is not None:
+            return
+        wait = self._opened + window(len(self.connections)) - self.clock.monotonic()
+        if wait <= 0:
+            self._open()
+        else:
+            self._window = asyncio.get_running_loop().call_later(wait, self._window_over)
+
+    def _window_over(self) -> None:
+        self._window = None
+        try:
+            self._open()
+        except Exception as error:
+            self.failed(error)
+            raise
+
+    def _open(self) -> None:
         """Fan out what landed: the same bytes to everyone, its sender included, in the log's order."""
+        if self._window is not None:
+            self._window.cancel()
+            self._window = None
         landed, self._landed = self._landed, []
+        if not landed:
+            return
+        self._opened = self.clock.monotonic()
+        self.head = self._committed
         with self._one_release():
-            for entry, parsed, _ in landed:
-                self._release(entry.update, parsed)
+            self._fan_out([self._take_in(entry.update, parsed) for entry, parsed, _ in landed])
         self._released += len(landed)
         self._answer_waiters()
         edited = any(pending.entry.actor.via != "sync" for pending in landed)
@@ -227,20 +256,23 @@ class Room:
                 self._hold(connection)
             self._paused.clear()
 
-    def _release(self, update: bytes, parsed: Parsed) -> None:
+    def _take_in(self, update: bytes, parsed: Parsed) -> bytes | Rope:
+        """Make it part of the released document; what everybody is to be handed."""
         self.document.add(parsed)
         self.tail_size += len(update)
         if self.since_compaction is not None:
             self.since_compaction.append(parsed)
         self._parking.released(parsed)
+        return update_rope(self.document.rope_of(parsed)) if len(update) > self.limits.long else update_frame(update)
+
+    def _fan_out(self, frames: Iterable[bytes | Rope]) -> None:
         fan = self._fan
         if fan is None:
             fan = self._fan = tuple(c for c in self.connections if c.live and c.parked is None)
-        long = update_rope(self.document.rope_of(parsed)) if len(update) > self.limits.long else None
-        frame = update_frame(update) if long is None else b""
-        for connection in fan:
-            if connection.alive:
-                connection.transport.send(frame) if long is None else connection.hand(long)
+        for part in together(frames):
+            for connection in fan:
+                if connection.alive:
+                    connection.take(part) if isinstance(part, Fanned) else connection.hand(part)
         self._spoke = True
 
     def _after_release(self, edited: bool, keys: Sequence[KeySet] = ()) -> None:
@@ -270,6 +302,12 @@ class Room:
         """End the room: every peer is closed, what was pending is answered with the error, nothing more is admitted."""
         if self.dead:
             return
+        try:
+            self._open()  # it is committed, whatever else failed
+        finally:
+            self._end(code, why, error)
+
+    def _end(self, code: int, why: str, error: LogFailed | None) -> None:
         self.dead = True
         self._pending.clear()
         self._flight = []
@@ -285,7 +323,7 @@ class Room:
         self._claims[:0] = self._flight_claims
         self._flight = []
         self._rebasing = True
-        self.log_head = max(self.log_head, self.head + 1)
+        self.log_head = max(self.log_head, self._committed + 1)
         self._host.wants_rebase(self)
 
     def rebase(self, tail: list[Logged], expected: int) -> None:
@@ -294,6 +332,7 @@ class Room:
         ``expected`` is the log's head as far as we had heard when the tail was read. Synchronous, so nothing comes in
         between. The caller holds ``lock``.
         """
+        self._open()
         tail = [logged for logged in tail if logged.seq > self.head]
         if self._flight or not (tail or self._rebasing or expected > self.head):
             return  # nothing new, or the flight will find out by itself
@@ -331,14 +370,16 @@ class Room:
         first = tail[0].seq if tail else expected + 1
         if first != self.head + 1:
             return False
+        frames = []
         with self._one_release():
             for logged in tail:
                 parsed = parse(logged.update)
-                self._release(logged.update, parsed)
-                self.head = logged.seq
+                frames.append(self._take_in(logged.update, parsed))
+                self.head = self._committed = logged.seq
                 for section in parsed.sections:
                     claim = Claim(section.client, logged.actor.principal, logged.actor.via == "sync")
                     claims[section.client] = settle(claims.get(section.client), claim) or claims[section.client]
+            self._fan_out(frames)
         return True
 
     # -- peers
