@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Coroutine, Iterable
 from typing import Any, Final, NamedTuple, Protocol
 
 from server.domain.errors import CLOSE as CODES
@@ -165,6 +165,9 @@ class OpenSocket(asyncio.Protocol):
         self.heartbeat.stop()
         self.write(framing.frame(framing.FINAL | framing.CLOSE, payload))
         self._closer = self._loop.call_later(LINGER, self.transport.abort)
+        events, self._events = self._events, None
+        if events is not None:
+            self._look_for_close(events)
         self._read_on()
         self._leave_if_over()
 
@@ -206,10 +209,8 @@ class OpenSocket(asyncio.Protocol):
                 self._wait_for(wait)
             return
         if self.ended:
-            self._late += len(data)
-            if self._late > LATE:
-                self.transport.abort()
-                return
+            self._hear_late(data)
+            return
         events = self._parser.feed(data)
         if self._events:
             self._events += events
@@ -217,6 +218,18 @@ class OpenSocket(asyncio.Protocol):
             self._events = events
         self._note(len(data))
         self._work()
+
+    def _hear_late(self, data: bytes) -> None:
+        """Who was told to go, and talks on, is not listened to at length: only for the answering close."""
+        self._late += len(data)
+        if self._late > LATE:
+            self.transport.abort()
+        else:
+            self._look_for_close(self._parser.feed(data))
+
+    def _look_for_close(self, events: Iterable[Event]) -> None:
+        if any(kind == framing.CLOSE or kind == framing.BROKEN for kind, _ in events):
+            self.transport.close()
 
     def _note(self, came: int) -> None:
         unfinished = self._parser.unfinished
@@ -255,9 +268,7 @@ class OpenSocket(asyncio.Protocol):
         self._work()
 
     def _hear(self, message: bytes | None) -> None:
-        if self.ended or self._listener is None:
-            return
-        wait = self._listener.hear(message)
+        wait = self._listener.hear(message)  # type: ignore[union-attr]
         if wait is not None:
             self._wait_for(wait)
 
@@ -276,7 +287,7 @@ class OpenSocket(asyncio.Protocol):
     def _control(self, kind: int, payload: bytes) -> None:
         if kind == framing.PING:
             # the latest is enough where the peer does not read (RFC 6455 section 5.5.3)
-            if not self.ended and self.transport.get_write_buffer_size() <= UNREAD:
+            if self.transport.get_write_buffer_size() <= UNREAD:
                 self.write(framing.frame(framing.FINAL | framing.PONG, payload))
         elif kind == framing.PONG:
             self.heartbeat.heard(payload)
@@ -286,10 +297,9 @@ class OpenSocket(asyncio.Protocol):
             self._broken(payload)
 
     def _closed_by_peer(self, payload: bytes) -> None:
-        if not self.ended:
-            if framing.close_code(payload) in FAREWELLS and self._listener is not None:
-                self._listener.bid_farewell()
-            self._end(payload)
+        if framing.close_code(payload) in FAREWELLS and self._listener is not None:
+            self._listener.bid_farewell()
+        self._end(payload)
         self.transport.close()
 
     def _broken(self, payload: bytes) -> None:
