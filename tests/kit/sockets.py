@@ -28,6 +28,7 @@ class Wire(asyncio.Transport):
         self.written = bytearray()
         self.closed = False
         self.reading = True
+        self.unread = 0
 
     def write(self, data: Any) -> None:
         self.written += data
@@ -41,7 +42,7 @@ class Wire(asyncio.Transport):
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None: ...
 
     def get_write_buffer_size(self) -> int:
-        return 0
+        return self.unread
 
     def is_closing(self) -> bool:
         return self.closed
