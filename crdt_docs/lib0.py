@@ -7,16 +7,21 @@ the first byte would be fooled by it.
 
 from __future__ import annotations
 
+from typing import Final
+
 from crdt_docs.errors import Malformed
 
 MAX_VARUINT = 2**53 - 1
 """What JavaScript reads exactly; lib0 throws above it."""
 
 
+_ONE_BYTE: Final = [bytes((value,)) for value in range(128)]
+
+
 def varuint(value: int) -> bytes:
     """Encode an unsigned integer as LEB128."""
     if value < 128:
-        return bytes((value,))
+        return _ONE_BYTE[value]
     out = bytearray()
     while value > 127:
         out.append(value & 127 | 128)

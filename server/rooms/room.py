@@ -17,8 +17,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from crdt_docs.ids import DocName
@@ -237,24 +236,22 @@ class Room:
             return
         self._opened = self.clock.monotonic()
         self.head = self._committed
-        with self._one_release():
-            self._fan_out([self._take_in(entry.update, parsed) for entry, parsed, _ in landed])
+        self._releasing = True
+        try:
+            self._fan_out([self._take_in(pending.entry.update, pending.parsed) for pending in landed])
+        finally:
+            self._released_all()
         self._released += len(landed)
         self._answer_waiters()
         edited = any(pending.entry.actor.via != "sync" for pending in landed)
         self._after_release(edited, [key for pending in landed for key in pending.keys])
 
-    @contextmanager
-    def _one_release(self) -> Iterator[None]:
-        """All of it reaches everybody; whoever is to be parked meanwhile is parked at its end."""
-        self._releasing = True
-        try:
-            yield
-        finally:
-            self._releasing = False
-            for connection in self._paused:
-                self._hold(connection)
-            self._paused.clear()
+    def _released_all(self) -> None:
+        """All of it has reached everybody; who was to be parked meanwhile is parked now."""
+        self._releasing = False
+        for connection in self._paused:
+            self._hold(connection)
+        self._paused.clear()
 
     def _take_in(self, update: bytes, parsed: Parsed) -> bytes | Rope:
         """Make it part of the released document; what everybody is to be handed."""
@@ -371,7 +368,8 @@ class Room:
         if first != self.head + 1:
             return False
         frames = []
-        with self._one_release():
+        self._releasing = True
+        try:
             for logged in tail:
                 parsed = parse(logged.update)
                 frames.append(self._take_in(logged.update, parsed))
@@ -380,6 +378,8 @@ class Room:
                     claim = Claim(section.client, logged.actor.principal, logged.actor.via == "sync")
                     claims[section.client] = settle(claims.get(section.client), claim) or claims[section.client]
             self._fan_out(frames)
+        finally:
+            self._released_all()
         return True
 
     # -- peers
