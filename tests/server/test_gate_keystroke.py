@@ -49,7 +49,7 @@ class Writer:
         kind = dice.random()
         texts: list[Any] = [self.plain, self.title]
         if len(self.body.children):
-            texts += [child for node in self.body.children for child in node.children]  # type: ignore[union-attr]
+            texts += [child for node in self.body.children for child in node.children]
         text = dice.choice(texts)
         length = len(str(text)) if isinstance(text, XmlText) else len(text)
         if kind < 0.7:

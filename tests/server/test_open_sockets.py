@@ -266,7 +266,7 @@ async def test_many_are_handed_the_same_bytes_and_who_is_behind_the_same_message
     written: list[Any] = []
     for _ in range(3):
         wire = Wire()
-        wire.write = written.append  # type: ignore[method-assign]
+        wire.write = written.append  # type: ignore[method-assign, assignment]
         protocol_on(wire).take_over(Backlog()).outgoing.fan(fanned)
     assert len(written) == 3
     assert all(data is written[0] for data in written)
