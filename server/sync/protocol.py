@@ -55,6 +55,8 @@ class SocketProtocol(WebSocketsSansIOProtocol):
 
     async def send(self, message: Any) -> None:
         """As uvicorn does; a refusal in place of an upgrade is a handshake too, and no error to be logged."""
+        if message["type"] != "websocket.accept":
+            self._stay()
         await super().send(message)
         if message["type"] == "websocket.http.response.body" and not message.get("more_body", False):
             self.handshake_complete = True
@@ -76,13 +78,17 @@ class SocketProtocol(WebSocketsSansIOProtocol):
             self.transport.pause_reading()
 
     async def receive(self) -> Any:
-        """As uvicorn does: the application has seen the request, and from then on reads the plain way."""
+        """As uvicorn does."""
+        self._stay()
+        return await super().receive()
+
+    def _stay(self) -> None:
+        """Who sends or receives here, once it has accepted, does not take over: uvicorn reads on."""
         if self.handshake_complete and not self._plain:
             self._plain = True
             early, self._early = self._early, b""
             if early:
                 super().data_received(early)
-        return await super().receive()
 
     def take_over(self, backlog: Backlog) -> OpenSocket:
         """The accepted socket, which is no longer uvicorn's; the application may return."""

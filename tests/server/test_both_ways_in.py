@@ -48,7 +48,7 @@ class Site:
         socket = await self.open(task, ticket)
         async with socket:
             with pytest.raises(ConnectionClosed):
-                await asyncio.wait_for(socket.recv(), 10)
+                await asyncio.wait_for(socket.recv(), 30)
             return socket.close_code or 0
 
     async def open(self, task: str, ticket: str) -> ClientConnection:
@@ -120,7 +120,7 @@ async def test_a_socket_from_its_handshake_to_its_end(site: Site) -> None:
         await wei.send("text")
         with pytest.raises(ConnectionClosed):
             while True:
-                await asyncio.wait_for(wei.recv(), 10)
+                await asyncio.wait_for(wei.recv(), 30)
         assert wei.close_code == 4400
     await until(lambda: not any(room.connections for room in site.app.rooms.live()))
 
@@ -141,5 +141,5 @@ async def test_a_long_document_comes_whole_and_who_is_revoked_is_closed(site: Si
             for socket in (ann, wei):
                 with pytest.raises(ConnectionClosed):
                     while True:
-                        await asyncio.wait_for(socket.recv(), 10)
+                        await asyncio.wait_for(socket.recv(), 30)
                 assert socket.close_code == 4403
