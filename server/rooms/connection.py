@@ -6,86 +6,26 @@ that does not read: it is *parked* at the state it was last handed, and goes on 
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Protocol
 
 from crdt_docs.errors import Malformed, TooLarge
-from crdt_docs.ids import DocName
 from crdt_docs.messages import Awareness, Barrier, Notice, QueryAwareness, Refused, Renew, SyncStep1, SyncStep2, Update
-from crdt_docs.messages.vocabulary import State
 from crdt_docs.messages.ywebsocket import decode, encode, step1_frame, step2_rope, update_rope
 from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import Parsed, parse
-from crdt_docs.updates.splice import Spliced
-from crdt_docs.updates.vectors import DeleteSet, StateVector, decode_state_vector, encode_state_vector
-from server.domain.access import Principal, PrincipalKey, Role, may_write
-from server.domain.clock import Clock
+from crdt_docs.updates.vectors import StateVector, decode_state_vector, encode_state_vector
+from server.domain.access import Principal, Role, may_write
 from server.domain.errors import CLOSE, CLOSE_GAP, CLOSE_TOO_FAST, ClewError
 from server.domain.log import Actor
 from server.rooms.fanning import Fanned
-from server.rooms.gate import Gate
-from server.rooms.limits import Limits
+from server.rooms.place import Place
 from server.rooms.quota import WHY, Quota
 from server.rooms.transport import Transport as Transport
 from server.rooms.verdict import Admit, Kind, Lacking, Refuse, Verdict
 
 EMPTY_AWARENESS = b"\x01\x01\x00"
-
-
-class Place(Protocol):
-    """The room, as its peers need it."""
-
-    name: DocName
-    head: int
-    limits: Limits
-    lock: asyncio.Lock
-    gate: Gate
-    document: Spliced
-    lacking: set[Connection]
-    clock: Clock
-
-    async def parse(self, update: bytes) -> Parsed:
-        """Parse a large update away from the event loop."""
-        ...
-
-    async def resolve(self, parsed: Parsed, principal: PrincipalKey, kind: Kind) -> Verdict:
-        """Admit in slices; the caller holds ``lock``."""
-        ...
-
-    def submit(self, admit: Admit, actor: Actor) -> None:
-        """Take an admitted update on its way to the log. Raises LogFailed while the server is read-only."""
-        ...
-
-    def when_released(self, then: Callable[[], None]) -> None:
-        """Call ``then`` once all that was admitted before is released."""
-        ...
-
-    def go_live(self, connection: Connection) -> None:
-        """From here on it hears every release."""
-        ...
-
-    def park(self, connection: Connection) -> None:
-        """Hand it nothing more for now."""
-        ...
-
-    def unpark(self, connection: Connection) -> DeleteSet | None:
-        """It reads again; what was deleted since it was parked, None if that is not known any more."""
-        ...
-
-    def leave(self, connection: Connection) -> None:
-        """It is gone."""
-        ...
-
-    def hear_awareness(self, connection: Connection, states: tuple[State, ...]) -> None:
-        """What it says about itself."""
-        ...
-
-    def tell_awareness(self, connection: Connection) -> None:
-        """Tell it who is here."""
-        ...
 
 
 class Connection:
