@@ -31,7 +31,7 @@ EMPTY_AWARENESS = b"\x01\x01\x00"
 class Connection:
     """A peer in a room. ``receive`` what it says; ``pause`` and ``resume`` as it reads; ``leave`` when it is gone."""
 
-    def __init__(self, room: Place, principal: Principal, role: Role, transport: Transport) -> None:
+    def __init__(self, room: Place[Connection], principal: Principal, role: Role, transport: Transport) -> None:
         self.room = room
         self.quota: Quota | None = None  # set for agents
         self.principal = principal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol, TypeVar
 
 from crdt_docs.ids import DocName
 from crdt_docs.messages.vocabulary import State
@@ -18,11 +18,10 @@ from server.rooms.gate import Gate
 from server.rooms.limits import Limits
 from server.rooms.verdict import Admit, Kind, Verdict
 
-if TYPE_CHECKING:
-    from server.rooms.connection import Connection
+Peer = TypeVar("Peer")
 
 
-class Place(Protocol):
+class Place(Protocol[Peer]):
     """The room, as its peers need it."""
 
     name: DocName
@@ -31,7 +30,7 @@ class Place(Protocol):
     lock: asyncio.Lock
     gate: Gate
     document: Spliced
-    lacking: set[Connection]
+    lacking: set[Peer]
     clock: Clock
 
     async def parse(self, update: bytes) -> Parsed:
@@ -50,26 +49,26 @@ class Place(Protocol):
         """Call ``then`` once all that was admitted before is released."""
         ...
 
-    def go_live(self, connection: Connection) -> None:
+    def go_live(self, connection: Peer) -> None:
         """From here on it hears every release."""
         ...
 
-    def park(self, connection: Connection) -> None:
+    def park(self, connection: Peer) -> None:
         """Hand it nothing more for now."""
         ...
 
-    def unpark(self, connection: Connection) -> DeleteSet | None:
+    def unpark(self, connection: Peer) -> DeleteSet | None:
         """It reads again; what was deleted since it was parked, None if that is not known any more."""
         ...
 
-    def leave(self, connection: Connection) -> None:
+    def leave(self, connection: Peer) -> None:
         """It is gone."""
         ...
 
-    def hear_awareness(self, connection: Connection, states: tuple[State, ...]) -> None:
+    def hear_awareness(self, connection: Peer, states: tuple[State, ...]) -> None:
         """What it says about itself."""
         ...
 
-    def tell_awareness(self, connection: Connection) -> None:
+    def tell_awareness(self, connection: Peer) -> None:
         """Tell it who is here."""
         ...
