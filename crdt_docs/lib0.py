@@ -11,6 +11,9 @@ from typing import Final
 
 from crdt_docs.errors import Malformed
 
+Bytes = bytes | bytearray
+"""What was read; a bytearray is long, and belongs to whom it is handed: it is not changed any more, nor copied."""
+
 MAX_VARUINT = 2**53 - 1
 """What JavaScript reads exactly; lib0 throws above it."""
 
@@ -45,7 +48,7 @@ class Reader:
 
     __slots__ = ("data", "at")
 
-    def __init__(self, data: bytes, at: int = 0) -> None:
+    def __init__(self, data: Bytes, at: int = 0) -> None:
         self.data = data
         self.at = at
 
@@ -77,7 +80,7 @@ class Reader:
         end = self.at + length
         if end > len(self.data):
             raise Malformed("byte array cut short")
-        out = self.data[self.at : end]
+        out = bytes(self.data[self.at : end])
         self.at = end
         return out
 

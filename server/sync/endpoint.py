@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from starlette.websockets import WebSocket
 
 from crdt_docs.ids import parse_doc_name
+from crdt_docs.lib0 import Bytes
 from server.domain.errors import CLOSE, CLOSE_TOO_FAST, ClewError, NotFound
 from server.doors.origin import family_of
 from server.rooms.connection import Connection
@@ -35,7 +36,7 @@ class Speaker:
         self._connection = connection
         self._inflow = Inflow(entry.turnstile.clock)
 
-    def hear(self, message: bytes | None) -> Awaitable[None] | None:
+    def hear(self, message: Bytes | None) -> Awaitable[None] | None:
         """Take one frame; what it gives back, the next one waits for."""
         connection = self._connection
         if message is None:

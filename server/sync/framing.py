@@ -1,12 +1,15 @@
 """WebSocket frames (RFC 6455 section 5), read and written. Owns their layout as a server sees it; must never do I/O.
 
-What comes in may be cut anywhere. A frame is refused as soon as its head is here, before anything is held for it.
+What comes in may be cut anywhere. A frame is refused as soon as its head is here, before anything is held for it. A
+long message is unmasked as it comes, into the buffer that it is handed over in: nothing is done to all of it at once.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from typing import Final
+
+from crdt_docs.lib0 import Bytes
 
 try:
     from websockets.speedups import apply_mask as apply_mask
@@ -33,14 +36,17 @@ _CODES: Final = frozenset((1000, 1001, 1002, 1003, *range(1007, 1015)))
 """Those of section 7.4.1, and since, that may be on the wire."""
 _SHORT: Final = [bytes((FINAL | BINARY, size)) for size in range(126)]
 
-Event = tuple[int, bytes]
+LONG: Final = 64 * 1024
+"""Bytes from which a frame is not waited for, but taken in as it comes."""
+
+Event = tuple[int, Bytes]
 """A whole message (TEXT, BINARY), a control frame, or BROKEN; and its payload."""
 
 
 class FrameParser:
     """What one peer sends. ``feed`` it bytes as they come; it gives back what they complete."""
 
-    __slots__ = ("most", "_buffer", "_message", "_opcode", "_over")
+    __slots__ = ("most", "_buffer", "_message", "_opcode", "_over", "_frame_left", "_mask", "_ends")
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -48,11 +54,19 @@ class FrameParser:
         self._message: bytearray | None = None
         self._opcode = 0
         self._over = False
+        self._frame_left = 0  # of a long frame whose head has been read
+        self._mask = b""
+        self._ends = False
 
     @property
     def unfinished(self) -> int:
         """Bytes that are held of a message, or of a frame, which has not ended."""
         return len(self._message or b"") + len(self._buffer or b"")
+
+    @property
+    def between(self) -> bool:
+        """Whether what comes next begins a message."""
+        return self._message is None and self._buffer is None
 
     def feed(self, data: bytes) -> deque[Event]:
         """What the bytes complete, in order. After a close, or what is BROKEN, nothing is read any more."""
@@ -71,9 +85,11 @@ class FrameParser:
             self._buffer = bytearray(data[read:])
         return events
 
-    def _read(self, data: bytes | bytearray, events: deque[Event]) -> int:
-        """Read whole frames; where they end."""
+    def _read(self, data: Bytes, events: deque[Event]) -> int:
+        """Read whole frames, and what is there of a long one; where they end."""
         at, size = 0, len(data)
+        if self._frame_left:
+            at = self._take_in(data, 0, events)
         while size - at >= 2 and not self._over:
             first, length = data[at], data[at + 1]
             body = at + 6
@@ -88,16 +104,39 @@ class FrameParser:
                 if size < at + 10:
                     return self._look_ahead(first, masked, 0, events, at)
                 length = int.from_bytes(data[at + 2 : at + 10], "big")
-            if size < body + length:
+            if size < body + length and (length < LONG or size <= body):
                 return self._look_ahead(first, masked, length, events, at)
             fault = self._fault(first, masked, length)
             if fault is not None:
                 events.append(self._break(*fault))
                 return at
-            end = body + length
-            self._frame(first, _unmasked(data, body, end), events)
-            at = end
+            if size < body + length:
+                self._begin(first, bytes(data[body - 4 : body]), length)
+                at = self._take_in(data, body, events)
+            else:
+                end = body + length
+                self._frame(first, _unmasked(data, body, end), events)
+                at = end
         return at
+
+    def _begin(self, first: int, mask: bytes, length: int) -> None:
+        """The head of a long frame, which is no control frame."""
+        if self._message is None:
+            self._message, self._opcode = bytearray(), first & 0x0F
+        self._frame_left, self._mask, self._ends = length, mask, bool(first & FINAL)
+
+    def _take_in(self, data: Bytes, at: int, events: deque[Event]) -> int:
+        """Unmask what is there of a long frame; where that ends."""
+        assert self._message is not None
+        size = min(len(data) - at, self._frame_left)
+        with memoryview(data) as view, view[at : at + size] as part:
+            self._message += apply_mask(part, self._mask)
+        turn = size & 3
+        self._mask = self._mask[turn:] + self._mask[:turn]
+        self._frame_left -= size
+        if not self._frame_left and self._ends:
+            self._complete(events)
+        return at + size
 
     def _look_ahead(self, first: int, masked: int, length: int, events: deque[Event], at: int) -> int:
         """A frame has begun; what is wrong with its head is wrong already."""
@@ -134,17 +173,24 @@ class FrameParser:
             if self._message is None:
                 self._message, self._opcode = bytearray(), opcode
             self._message += payload  # one buffer: a million fragments of a byte must not cost a million objects
+        elif self._message is not None:
+            self._message += payload
+            self._complete(events)
         else:
-            if self._message is not None:
-                self._message += payload
-                payload, opcode = bytes(self._message), self._opcode
-                self._message = None
-            if opcode == TEXT and not _is_text(payload):
-                events.append(self._break(INVALID_DATA, "text must be UTF-8"))
-            else:
-                events.append((opcode, payload))
+            self._whole(opcode, payload, events)
 
-    def _closing(self, payload: bytes) -> Event:
+    def _complete(self, events: deque[Event]) -> None:
+        """The message that was begun has ended."""
+        message, self._message = self._message or bytearray(), None
+        self._whole(self._opcode, message if len(message) >= LONG else bytes(message), events)
+
+    def _whole(self, opcode: int, message: Bytes, events: deque[Event]) -> None:
+        if opcode == TEXT and not _is_text(message):
+            events.append(self._break(INVALID_DATA, "text must be UTF-8"))
+        else:
+            events.append((opcode, message))
+
+    def _closing(self, payload: Bytes) -> Event:
         self._end()
         if payload and not is_close_code(close_code(payload)):
             return BROKEN, close_payload(PROTOCOL_ERROR, "no such close code")
@@ -161,7 +207,7 @@ class FrameParser:
         self._message = None
 
 
-def _unmasked(data: bytes | bytearray, body: int, end: int) -> bytes:
+def _unmasked(data: Bytes, body: int, end: int) -> bytes:
     if end - body < 1024:
         return apply_mask(bytes(data[body:end]), bytes(data[body - 4 : body]))
     with memoryview(data) as view, view[body:end] as payload:
@@ -192,7 +238,7 @@ def close_payload(code: int, why: str) -> bytes:
     return code.to_bytes(2, "big") + why.encode()[:room].decode(errors="ignore").encode()
 
 
-def close_code(payload: bytes) -> int:
+def close_code(payload: Bytes) -> int:
     """What a close frame names; NO_CODE if it is empty, 0 if it is cut."""
     if not payload:
         return NO_CODE
@@ -204,7 +250,9 @@ def is_close_code(code: int) -> bool:
     return code in _CODES or 3000 <= code < 5000
 
 
-def _is_text(payload: bytes) -> bool:
+def _is_text(payload: Bytes) -> bool:
+    if len(payload) >= LONG:
+        return True  # nobody here speaks in text, and reading so much would hold up those who don't
     try:
         payload.decode()
     except UnicodeDecodeError:

@@ -19,7 +19,8 @@ from starlette.websockets import WebSocket
 
 from crdt_docs.errors import Malformed, TooLarge
 from crdt_docs.ids import DocName, parse_doc_name
-from crdt_docs.messages.hocuspocus import FromClient, decode
+from crdt_docs.lib0 import Bytes
+from crdt_docs.messages.hocuspocus import FromClient, decode, decode_long
 from crdt_docs.messages.vocabulary import Close, Denied, Pong, Token
 from server.domain.errors import CLOSE, CLOSE_AUTH_TIMEOUT, CLOSE_TOO_FAST, ClewError, NotFound, Unauthenticated
 from server.doors.origin import family_of
@@ -47,7 +48,7 @@ FIRST_AUTH: Final = 60.0
 class Waiting:
     """What an address said before its Auth."""
 
-    said: list[tuple[FromClient, bytes]] = field(default_factory=list)
+    said: list[tuple[FromClient, Bytes]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -109,13 +110,13 @@ class Lanes:
             self._deadline.cancel()
             self._deadline = None
 
-    def hear(self, frame: bytes | None) -> Awaitable[None] | None:
+    def hear(self, frame: Bytes | None) -> Awaitable[None] | None:
         """Take one frame. What it has to wait for, the next one waits for too."""
         if frame is None:
             self._transport.close(CLOSE["invalid"], "frames are binary here")
             return None
         try:
-            message = decode(frame)
+            message = decode(frame) if isinstance(frame, bytes) else decode_long(frame)
         except Malformed as error:
             self._transport.close(CLOSE["too_large" if isinstance(error, TooLarge) else "invalid"], str(error))
             return None
@@ -126,7 +127,7 @@ class Lanes:
             return None
         return None if isinstance(message, Pong) else self._take(message, frame)
 
-    def _take(self, message: FromClient, frame: bytes) -> Awaitable[None] | None:
+    def _take(self, message: FromClient, frame: Bytes) -> Awaitable[None] | None:
         stage = self._stage(message.address)
         match message.body, stage:
             case _, None:
@@ -149,7 +150,7 @@ class Lanes:
             stage = self._stages[address] = Waiting()
         return stage
 
-    def _keep(self, stage: Waiting, message: FromClient, frame: bytes) -> None:
+    def _keep(self, stage: Waiting, message: FromClient, frame: Bytes) -> None:
         self._kept_bytes += len(frame)
         self._kept_frames += 1
         if self._kept_bytes > WAITING_BYTES or self._kept_frames > WAITING_FRAMES:
@@ -163,7 +164,7 @@ class Lanes:
             self._kept_bytes -= sum(len(frame) for _, frame in stage.said)
             self._kept_frames -= len(stage.said)
 
-    def _pass(self, stage: Joined, message: FromClient, frame: bytes) -> Awaitable[None] | None:
+    def _pass(self, stage: Joined, message: FromClient, frame: Bytes) -> Awaitable[None] | None:
         if isinstance(message.body, Close):
             self._forget(message.address)
             stage.connection.bid_farewell()

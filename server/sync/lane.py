@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
 from crdt_docs.errors import Malformed
-from crdt_docs.lib0 import varstring
+from crdt_docs.lib0 import Bytes, varstring
 from crdt_docs.messages import Barrier, Notice, Refused, Renew, SyncStep1, SyncStep2, Update
 from crdt_docs.messages.hocuspocus import ClientBody, encode
 from crdt_docs.messages.vocabulary import Authenticated, Close, Denied, Stateless, SyncStatus, TokenRequest
@@ -131,9 +131,9 @@ class Lane:
 
     # -- from the client
 
-    def hear(self, connection: Connection, body: ClientBody, frame: bytes) -> Awaitable[None] | None:
+    def hear(self, connection: Connection, body: ClientBody, frame: Bytes) -> Awaitable[None] | None:
         """Take one message of a client that is in. ``frame`` is the whole of it, address and all."""
-        said = frame[len(self._prefix) :]  # from the type on, it is a frame of y-websocket's
+        said = _after(frame, len(self._prefix))  # from the type on, it is a frame of y-websocket's
         match body:
             case Update():
                 wrote = self._writes(connection)
@@ -193,6 +193,13 @@ class Lane:
         except Malformed:
             return False
         return isinstance(verdict, Admit) and not verdict.update and not verdict.lacking
+
+
+def _after(frame: Bytes, at: int) -> Bytes:
+    if isinstance(frame, bytes):
+        return frame[at:]
+    del frame[:at]
+    return frame
 
 
 def in_turn(first: Awaitable[None] | None, then: Callable[[], Awaitable[None] | None]) -> Awaitable[None] | None:

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Awaitable, Coroutine, Iterable
 from typing import Any, Final, NamedTuple, Protocol
 
+from crdt_docs.lib0 import Bytes
 from server.domain.errors import CLOSE as CODES
 from server.doors.turnstile import Passage
 from server.sync import framing
@@ -37,8 +38,8 @@ RESTART: Final = 1012
 class Listener(Protocol):
     """Who hears a socket."""
 
-    def hear(self, message: bytes | None) -> Awaitable[None] | None:
-        """Take one message, None for one of text; what it gives back, the next one waits for."""
+    def hear(self, message: Bytes | None) -> Awaitable[None] | None:
+        """Take one message, None for one of text; what it gives back, the next one waits for. A long one is its own."""
         ...
 
     def bid_farewell(self) -> None:
@@ -253,10 +254,10 @@ class OpenSocket(asyncio.Protocol):
                 heard += 1
                 self._hear(payload if kind == framing.BINARY else None)
             else:
-                self._control(kind, payload)
+                self._control(kind, bytes(payload))
         if not self._events:
             self._events = None
-        self._quick = not (self.ended or self._waiting or self._events or self._parser.unfinished)
+        self._quick = not (self.ended or self._waiting or self._events) and self._parser.between
         if self._waiting:
             self._read_no_more()
         else:
@@ -267,7 +268,7 @@ class OpenSocket(asyncio.Protocol):
         self._waiting = False
         self._work()
 
-    def _hear(self, message: bytes | None) -> None:
+    def _hear(self, message: Bytes | None) -> None:
         wait = self._listener.hear(message)  # type: ignore[union-attr]
         if wait is not None:
             self._wait_for(wait)

@@ -9,6 +9,7 @@ from typing import Any, cast
 from uvicorn import Config
 from uvicorn.server import ServerState
 
+from crdt_docs.lib0 import Bytes
 from server.sync.backlog import Backlog
 from server.sync.intake import Intake
 from server.sync.open_socket import OpenSocket
@@ -58,14 +59,14 @@ class Ear:
     """Hears a socket: keeps what it heard, and has it wait where it is told to."""
 
     def __init__(self) -> None:
-        self.heard: list[bytes | None] = []
+        self.heard: list[Bytes | None] = []
         self.farewells = 0
         self.left = asyncio.Event()
         self.waits: dict[bytes, Awaitable[None]] = {}
 
-    def hear(self, message: bytes | None) -> Awaitable[None] | None:
+    def hear(self, message: Bytes | None) -> Awaitable[None] | None:
         self.heard.append(message)
-        return self.waits.get(message) if message is not None else None
+        return self.waits.get(bytes(message)) if message is not None else None
 
     def bid_farewell(self) -> None:
         self.farewells += 1

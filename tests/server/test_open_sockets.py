@@ -159,6 +159,17 @@ async def test_the_answering_close_ends_the_wire_also_while_something_is_waited_
     ear.waits[b"slow"].cancel()  # type: ignore[attr-defined]
 
 
+async def test_after_a_fragment_that_holds_nothing_a_message_is_not_begun_anew() -> None:
+    ear, wire = Ear(), Wire()
+    socket = socket_on(wire, ear)
+    socket.data_received(said(b"", fin=False))
+    socket.data_received(said(b"another"))
+    assert not ear.heard
+    assert [close for close, _ in closes(wire)] == [1002]
+    await until_left(ear)
+    socket.connection_lost(None)
+
+
 @pytest.mark.parametrize(
     "stream, code",
     [

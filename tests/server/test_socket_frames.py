@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Iterable
+from itertools import pairwise
 
 import pytest
 from websockets.frames import Close, Frame, Opcode
@@ -13,6 +15,7 @@ from server.sync.framing import (
     BINARY,
     BROKEN,
     CLOSE,
+    LONG,
     PING,
     PONG,
     TEXT,
@@ -96,6 +99,39 @@ def test_a_million_tiny_fragments_cost_what_they_carry() -> None:
     assert parser.unfinished == 2_001
     assert list(parser.feed(masked(0x80, b""))) == [(BINARY, b"x" + b"y" * 2_000)]
     assert parser.unfinished == 0
+
+
+def test_a_long_message_is_taken_in_as_it_comes_and_handed_over_in_the_buffer_it_came_into() -> None:
+    payload = bytes(at * 7 % 251 for at in range(3 * LONG + 1))
+    whole = masked(0x82, payload) + masked(0x82, b"next")
+    for cuts in ([*range(1, 20), 50_000, 150_001], range(4_099, len(whole), 4_099), [LONG, 2 * LONG + 3]):
+        parser = FrameParser(len(payload))
+        ends = [0, *cuts, len(whole)]
+        events: list[Event] = []
+        for at, end in pairwise(ends):
+            assert parser.between == (not parser.unfinished)
+            events += parser.feed(whole[at:end])
+        assert events == [(BINARY, payload), (BINARY, b"next")]
+        assert isinstance(events[0][1], bytearray)
+        assert parser.between
+    half = len(payload) // 2
+    pieces = masked(0x02, payload[:half]), masked(0x89, b"?"), masked(0x80, payload[half:])
+    for cuts in (pieces, [b"".join(pieces)[at : at + 9_999] for at in range(0, len(whole) + 30, 9_999)]):
+        parser = FrameParser(len(payload))
+        assert [event for piece in cuts for event in parser.feed(piece)] == [(PING, b"?"), (BINARY, payload)]
+
+
+def test_no_piece_of_a_long_message_costs_more_than_its_share() -> None:
+    size, step = 16 << 20, 1 << 18
+    whole = Frame(Opcode.BINARY, bytes(size)).serialize(mask=True)
+    parser = FrameParser(size)
+    costs, events = [], []
+    for at in range(0, len(whole), step):
+        before = time.thread_time()
+        events += parser.feed(whole[at : at + step])
+        costs.append(time.thread_time() - before)
+    assert [len(payload) for _, payload in events] == [size]
+    assert costs[-1] < sum(costs) / 5, "what was done when all of it was there took long"
 
 
 @pytest.mark.parametrize("first", [0xC2, 0xA2, 0x92, 0xF2, 0xC9, 0xA8, 0x42])
