@@ -11,8 +11,18 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from crdt_docs.errors import Malformed, TooLarge
+from crdt_docs.lib0 import Bytes
 from crdt_docs.messages import Awareness, Barrier, Notice, QueryAwareness, Refused, Renew, SyncStep1, SyncStep2, Update
-from crdt_docs.messages.ywebsocket import decode, encode, step1_frame, step2_rope, update_rope
+from crdt_docs.messages.ywebsocket import (
+    ClientMessage,
+    decode,
+    decode_long,
+    encode,
+    step1_frame,
+    step2_rope,
+    update_frame,
+    update_rope,
+)
 from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.vectors import StateVector, decode_state_vector, encode_state_vector
@@ -98,8 +108,11 @@ class Connection:
 
     # -- what the peer says
 
-    def receive(self, frame: bytes) -> Awaitable[None] | None:
-        """Take one frame. What it answers, if anything, is to be awaited before the next frame is read."""
+    def receive(self, frame: Bytes) -> Awaitable[None] | None:
+        """Take one frame. What it answers, if anything, is to be awaited before the next frame is read.
+
+        A bytearray is given away: a long update is taken out of it where it lies.
+        """
         if not self.alive:
             return None
         if self.is_over(self.room.clock.now()):
@@ -113,7 +126,7 @@ class Connection:
         if len(frame) > limits.inline_frame or self.room.lock.locked():
             return self._receive_in_turn(frame)
         try:
-            return self._hear(frame)
+            return self._hear(bytes(frame))
         except Malformed as error:
             self._refuse_bytes(error)
             return None
@@ -126,10 +139,10 @@ class Connection:
         match message:
             case Update(update):
                 if self._allows(message):
-                    self._settle(self._admit(parse(update), "update"), "update", frame)
+                    self._settle(self._admit(parse(update), "update"), "update", update)
             case SyncStep2(update):
                 if self._allows(message):
-                    self._settle(self._admit(parse(update), "step2"), "step2", frame)
+                    self._settle(self._admit(parse(update), "step2"), "step2", update)
             case SyncStep1(vector):
                 self._answer(decode_state_vector(vector, self.room.limits.state_vector_entries))
             case Awareness(states):
@@ -142,12 +155,12 @@ class Connection:
                 return self.renew(ticket) if self.renew else None
         return None
 
-    async def _receive_in_turn(self, frame: bytes) -> None:
+    async def _receive_in_turn(self, frame: Bytes) -> None:
         """The slow road, for what is large or finds the room busy: parsed in a worker, admitted in slices."""
         room = self.room
         try:
             large = len(frame) > room.limits.inline_frame
-            message = decode(frame) if large else None
+            message = _decode(frame) if large else None
             parsed = None
             if isinstance(message, Update | SyncStep2):
                 if not self._allows(message):
@@ -158,12 +171,14 @@ class Connection:
                     return
                 heard = None
                 if parsed is None or not isinstance(message, Update | SyncStep2):
-                    heard = self._hear(frame)
+                    heard = self._hear(bytes(frame))
                 else:
                     kind: Kind = "update" if isinstance(message, Update) else "step2"
                     verdict = await room.resolve(parsed, self.principal.key, kind)
                     if self.alive and self._allows(message):  # asked again: the role may have changed meanwhile
-                        self._settle(verdict, kind, frame)
+                        self._settle(verdict, kind, message.update)
+                        if isinstance(verdict, Admit) and self.alive:
+                            await room.bring_ahead(verdict.parsed)
             if heard is not None:
                 await heard
         except Malformed as error:
@@ -187,7 +202,7 @@ class Connection:
     def _admit(self, parsed: Parsed, kind: Kind) -> Verdict:
         return self.room.gate.admit(parsed, self.principal.key, kind)
 
-    def _settle(self, verdict: Verdict, kind: Kind, frame: bytes) -> None:
+    def _settle(self, verdict: Verdict, kind: Kind, update: bytes) -> None:
         if isinstance(verdict, Refuse):
             self.end(verdict.code, verdict.why)
         elif isinstance(verdict, Admit):
@@ -196,7 +211,7 @@ class Connection:
             elif verdict.update:
                 self.room.submit(verdict, self.actor("socket" if kind == "update" else "sync"))
             elif kind == "update":
-                self.room.when_released(lambda: self.send(frame))  # known already: a receipt, but no news
+                self.room.when_released(lambda: self.send(update_frame(update)))  # known: a receipt, but no news
             if kind == "step2":
                 self._step2_admitted(verdict)
         elif not self._asked:
@@ -348,3 +363,7 @@ class Connection:
             self.alive = False
             self._controls, self._barriers = [], []
             self.room.leave(self)
+
+
+def _decode(frame: Bytes) -> ClientMessage:
+    return decode(frame) if isinstance(frame, bytes) else decode_long(frame)

@@ -41,6 +41,10 @@ class Place(Protocol[Peer]):
         """Admit in slices; the caller holds ``lock``."""
         ...
 
+    async def bring_ahead(self, parsed: Parsed) -> None:
+        """Have what was submitted lie ready for its release; for what is long. The caller holds ``lock``."""
+        ...
+
     def submit(self, admit: Admit, actor: Actor) -> None:
         """Take an admitted update on its way to the log. Raises LogFailed while the server is read-only."""
         ...

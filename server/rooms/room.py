@@ -139,6 +139,11 @@ class Room:
             verdict: Verdict = done.value
             return verdict
 
+    async def bring_ahead(self, parsed: Parsed) -> None:
+        """Have what was submitted lie ready for its release, which then takes little; the caller holds ``lock``."""
+        for _ in self.document.bring_ahead(parsed):
+            await asyncio.sleep(0)
+
     def submit(self, admit: Admit, actor: Actor) -> None:
         """Take an admitted update on its way to the log. Raises LogFailed while the server is read-only."""
         self._writer.check()
@@ -221,7 +226,7 @@ class Room:
 
     def _take_in(self, update: bytes, parsed: Parsed) -> bytes | Rope:
         """Make it part of the released document; what everybody is to be handed."""
-        self.document.add(parsed)
+        self.document.add(parsed, whole=True)  # the gate admits nothing past a Skip
         self.tail_size += len(update)
         if self.since_compaction is not None:
             self.since_compaction.append(parsed)

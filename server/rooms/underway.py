@@ -145,4 +145,4 @@ class Underway:
 
     def updates(self) -> list[bytes]:
         """All of it, in order."""
-        return [pending.entry.update for pending in (*self._landed, *self._flight, *self._pending)]
+        return [bytes(pending.entry.update) for pending in (*self._landed, *self._flight, *self._pending)]
