@@ -6,7 +6,7 @@ import asyncio
 from typing import Any, cast
 
 import pytest
-from kit.sockets import Wire, socket_on
+from kit.sockets import Ear, Wire, socket_on
 from websockets.frames import Frame, Opcode
 
 from server.sync.intake import SMALL, STRIDE, Intake
@@ -106,26 +106,32 @@ async def test_a_message_that_does_not_go_on_ends_the_socket_and_one_that_does_s
         each.connection_lost(None)
 
 
-async def test_short_messages_that_come_in_odd_pieces_are_no_slow_message(protocol: OpenSocket) -> None:
+async def test_short_messages_that_come_in_odd_pieces_are_no_slow_message() -> None:
+    ear = Ear()
+    protocol = socket_on(Wire(), ear, Intake())
     ended = listen(protocol)
     stream = message(100) * 20
     for at in range(0, len(stream), 77):
         protocol.data_received(stream[at : at + 77])
         await a_minute_passes(protocol, fully=False)
     assert not ended
+    assert ear.heard == [bytes(100)] * 20
     protocol.connection_lost(None)
 
 
-async def test_a_stranger_on_the_other_wire_may_send_no_long_message(protocol: OpenSocket) -> None:
+async def test_a_stranger_on_the_other_wire_may_send_no_long_message() -> None:
+    ear = Ear()
+    protocol = socket_on(Wire(), ear)
+    ended = listen(protocol)
     protocol.bound(1_000)
     protocol.data_received(message(1_000))
-    assert not protocol.ended
     protocol.bound(None)
     protocol.data_received(message(2_000))
-    assert not protocol.ended
+    assert not ended
     protocol.bound(1_000)
-    protocol.data_received(message(1_001))
-    assert protocol.ended
+    protocol.data_received(message(1_001)[:20])
+    assert ended == [(4413, "this frame is too long")], "its head is enough"
+    assert ear.heard == [bytes(1_000), bytes(2_000)]
     protocol.connection_lost(None)
 
 

@@ -125,7 +125,9 @@ async def test_a_long_frame_goes_out_in_fragments_of_one_message_with_pings_betw
     socket.resume_writing()
     await until(lambda: len(wire.written) > len(whole))
     frames = list(read_frames(bytes(wire.written)))
-    assert [opcode for opcode, _, _ in frames].count(Opcode.PING) == 1
+    opcodes = [opcode for opcode, _, _ in frames]
+    assert opcodes.count(Opcode.PING) == 1
+    assert 0 < opcodes.index(Opcode.PING) < len(opcodes) - 1, "between two of them"
     data = [frame for frame in frames if frame[0] != Opcode.PING]
     assert [opcode for opcode, _, _ in data] == [Opcode.BINARY, *[Opcode.CONT] * (len(data) - 1)]
     assert [final for _, final, _ in data] == [False] * (len(data) - 1) + [True]
