@@ -11,7 +11,7 @@ import gc
 from contextlib import suppress
 from typing import Final, TypeVar
 
-PUT_OFF: Final = 20.0
+PUT_OFF: Final = 60.0
 """Seconds; whatever comes meanwhile does not make it longer."""
 LITTLE: Final = 2_000
 """Structs that are let go of at once."""
