@@ -7,16 +7,24 @@ the first byte would be fooled by it.
 
 from __future__ import annotations
 
+from typing import Final
+
 from crdt_docs.errors import Malformed
+
+Bytes = bytes | bytearray
+"""What was read; a bytearray is long, and belongs to whom it is handed: it is not changed any more, nor copied."""
 
 MAX_VARUINT = 2**53 - 1
 """What JavaScript reads exactly; lib0 throws above it."""
 
 
+_ONE_BYTE: Final = [bytes((value,)) for value in range(128)]
+
+
 def varuint(value: int) -> bytes:
     """Encode an unsigned integer as LEB128."""
     if value < 128:
-        return bytes((value,))
+        return _ONE_BYTE[value]
     out = bytearray()
     while value > 127:
         out.append(value & 127 | 128)
@@ -40,7 +48,7 @@ class Reader:
 
     __slots__ = ("data", "at")
 
-    def __init__(self, data: bytes, at: int = 0) -> None:
+    def __init__(self, data: Bytes, at: int = 0) -> None:
         self.data = data
         self.at = at
 
@@ -72,7 +80,7 @@ class Reader:
         end = self.at + length
         if end > len(self.data):
             raise Malformed("byte array cut short")
-        out = self.data[self.at : end]
+        out = bytes(self.data[self.at : end])
         self.at = end
         return out
 

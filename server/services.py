@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from crdt_docs.ids import Part, TaskId, UserId
+from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import Parsed
 from server.config import Config, is_local
 from server.domain.access import Role
@@ -93,11 +94,10 @@ class EngineOffload:
         """Parse a long frame in a worker."""
         return await self._engine.parse(update)
 
-    async def compact(self, part: Part, update: bytes) -> Compacted:
+    async def compact(self, part: Part, update: Rope) -> Compacted:
         """Trim and verify a document in a worker."""
-        made = await self._engine.compact(update, [], finish=FINISH[part])
-        update, state, index = made
-        return Compacted(update, index, state)
+        trimmed, state, index = await self._engine.compact(update, [], finish=FINISH[part])
+        return Compacted(trimmed, index, state)
 
 
 class Everywhere:

@@ -28,6 +28,7 @@ from typing import Final, NamedTuple
 from crdt_docs.errors import Malformed, TooLarge
 from crdt_docs.lib0 import Reader, varstring
 from crdt_docs.messages.vocabulary import (
+    LONGEST_OTHER,
     MAX_WHY,
     Authenticated,
     Awareness,
@@ -45,6 +46,7 @@ from crdt_docs.messages.vocabulary import (
     TokenRequest,
     Update,
     awareness_body,
+    peek,
     read_awareness,
     read_sync,
     short,
@@ -112,6 +114,14 @@ def decode(frame: bytes) -> FromClient | Pong:
         raise Malformed(f"unknown message type {kind}")
     reader.finish()
     return FromClient(address, body)
+
+
+def decode_long(frame: bytearray) -> FromClient | Pong:
+    """``decode``, of a frame that goes on to y-websocket's ``decode_long``: an update is the whole frame still."""
+    reader = Reader(frame)
+    address = _text(reader, MAX_ADDRESS)
+    said = peek(reader, frame)
+    return decode(bytes(frame[:LONGEST_OTHER])) if said is None else FromClient(address, said[1])
 
 
 def decode_reply(frame: bytes) -> FromServer | Ping:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from crdt_docs.errors import Malformed, TooLarge
 from crdt_docs.lib0 import Reader, varbytes, varstring, varuint
@@ -17,6 +17,8 @@ MAX_AWARENESS_BYTES: Final = 64 * 1024
 MAX_AWARENESS_STATES: Final = 1024
 """What is read. Stock clients send back what they hear, and drop everybody in one frame when a network stalls, so a
 busy room's honest frame holds as many entries as the room has people."""
+LONGEST_OTHER: Final = 2 * 1024 * 1024
+"""Bytes that no message of a client's has which brings no update; what is longer need not be read to be refused."""
 MAX_STATES_SENT: Final = 64
 MAX_AWARENESS_SENT: Final = 48 * 1024
 """What is written in one frame: far enough under what is read that a client may send it back whole."""
@@ -167,6 +169,23 @@ def read_sync(reader: Reader) -> SyncMessage:
     if kind == 0:
         return SyncStep1(body)
     raise Malformed(f"unknown sync message {kind}")
+
+
+def peek(reader: Reader, frame: bytearray) -> tuple[int, Update | SyncStep2] | None:
+    """Where the update of a long frame begins, and the message that it is once what lies before is gone.
+
+    The reader stands at the message's type. None for what brings no update.
+    """
+    if reader.varuint() != 0:
+        return None
+    kind = reader.varuint()
+    if kind not in (1, 2):
+        return None
+    length = reader.varuint()
+    if length != len(frame) - reader.at:
+        raise Malformed("byte array cut short" if length > len(frame) - reader.at else "trailing bytes")
+    update = cast(bytes, frame)  # the same to whoever only reads, and a copy of megabytes would hold everybody up
+    return reader.at, Update(update) if kind == 2 else SyncStep2(update)
 
 
 def sync_body(message: SyncMessage) -> bytes:

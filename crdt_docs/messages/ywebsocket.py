@@ -22,6 +22,7 @@ from typing import Final
 from crdt_docs.errors import Malformed, TooLarge
 from crdt_docs.lib0 import Reader, varbytes, varstring, varuint
 from crdt_docs.messages.vocabulary import (
+    LONGEST_OTHER,
     MAX_WHY,
     Awareness,
     Barrier,
@@ -35,6 +36,7 @@ from crdt_docs.messages.vocabulary import (
     SyncStep2,
     Update,
     awareness_body,
+    peek,
     read_awareness,
     read_sync,
     short,
@@ -86,6 +88,16 @@ def decode(frame: bytes) -> ClientMessage:
     else:
         raise Malformed(f"unknown message type {kind}")
     reader.finish()
+    return message
+
+
+def decode_long(frame: bytearray) -> ClientMessage:
+    """``decode``, of a frame that is given away: an update is what is left of it when its head is cut off."""
+    said = peek(Reader(frame), frame)
+    if said is None:
+        return decode(bytes(frame[:LONGEST_OTHER]))
+    head, message = said
+    del frame[:head]  # moves nothing: a bytearray's front is let go of
     return message
 
 

@@ -6,10 +6,8 @@ accepted: nothing is checked here.
 
 from __future__ import annotations
 
-from crdt_docs.lib0 import varbytes, varuint
+from crdt_docs.lib0 import Bytes, varbytes, varuint
 from crdt_docs.updates.parse import ANY, DELETED, DOC, ELEMENT_TYPE, FORMAT, GC, SKIP, STRING, TYPE, Struct
-
-Bytes = bytes | bytearray
 
 
 def cut(update: Bytes, client: int, struct: Struct, skip: int) -> bytes:

@@ -9,19 +9,17 @@ struct that overlaps what they have, so a difference is cut exactly at the state
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
 from zlib import crc32
 
 from crdt_docs.errors import Malformed
 from crdt_docs.lib0 import Reader, varuint
-from crdt_docs.rope import Piece, Rope, Stretch
-from crdt_docs.updates.cut import cut, read_varuint, step
-from crdt_docs.updates.parse import SKIP, Parsed, Section, Struct, parse
+from crdt_docs.rope import Piece, Rope
+from crdt_docs.updates.cut import cut, read_varuint
+from crdt_docs.updates.parse import SKIP, Parsed, Section, parse
+from crdt_docs.updates.strand import EVERY, Strand, clock_of
 from crdt_docs.updates.vectors import DeleteSet, StateVector, encode_deletes
 
-EVERY = 4096
-"""Bytes of one client's structs between two points of the index."""
 _INDEX_VERSION = 1
 
 
@@ -37,122 +35,63 @@ def encode_update(
     return b"".join((varuint(number), *out, encode_deletes(deletes)))
 
 
-class _Strand:
-    """The structs of one client, as one run of bytes with a sparse index."""
-
-    __slots__ = ("start", "end", "number", "body", "mark", "points")
-
-    def __init__(self, start: int) -> None:
-        self.start = self.end = start
-        self.number = 0
-        self.body = bytearray()
-        self.mark = EVERY  # the first struct that starts here or later gets a point
-        self.points: list[tuple[int, int, int]] = []  # (clock, structs before, offset), in order
-
-    def append(self, update: bytes, structs: list[Struct], end: int) -> None:
-        """Take structs over whole; they start at ``self.end``."""
-        first = structs[0][3]
-        last = structs[-1][5]
-        before = len(self.body)
-        if before + last - first > self.mark:
-            shift = before - first
-            for number, struct in enumerate(structs, self.number):
-                if struct[3] + shift >= self.mark:
-                    self._note(struct[0], number, struct[3] + shift)
-        self.body += update[first:last]
-        self.number += len(structs)
-        self.end = end
-
-    def append_after(self, update: bytes, client: int, structs: list[Struct], end: int) -> None:
-        """Take over what lies after ``self.end`` of structs that start below it."""
-        have = self.end
-        at = bisect_right(structs, have, key=_clock) - 1
-        struct = structs[at]
-        if struct.clock < have:
-            tail = cut(update, client, struct, have - struct.clock)
-            if len(self.body) >= self.mark:
-                self._note(have, self.number, len(self.body))
-            self.body += tail
-            self.number += 1
-            self.end = struct.clock + struct.length
-            at += 1
-        if at < len(structs):
-            self.append(update, structs[at:], end)
-
-    def _note(self, clock: int, number: int, offset: int) -> None:
-        self.points.append((clock, number, offset))
-        self.mark = offset + EVERY
-
-    def pieces(self, client: int, have: int) -> tuple[bytes, Stretch]:
-        """The section from exactly ``have`` on, where ``self.start <= have < self.end``."""
-        at = bisect_right(self.points, have, key=_clock)
-        clock, number, offset = self.points[at - 1] if at else (self.start, 0, 0)
-        body = self.body
-        head = b""
-        while clock < have:
-            length, after = step(body, offset)
-            if clock + length > have:
-                head = _cut_at(bytes(body[offset:after]), client, clock, have - clock)
-                offset = after
-                break
-            clock += length
-            number += 1
-            offset = after
-        head = varuint(self.number - number) + varuint(client) + varuint(have) + head
-        return head, Stretch(body, offset, len(body))
-
-
-def _clock(struct: tuple[Any, ...]) -> int:
-    clock: int = struct[0]
-    return clock
-
-
-def _cut_at(body: bytes, client: int, clock: int, skip: int) -> bytes:
-    update = b"".join((b"\x01\x01", varuint(client), varuint(clock), body, b"\x00"))
-    return cut(update, client, parse(update).sections[0].structs[0], skip)
-
-
 class Spliced:
     """A document, as the bytes of its structs and its delete ranges.
 
     ``add`` keeps I1: it raises ValueError, and changes nothing, where an update starts past what is known.
     """
 
-    __slots__ = ("_strands", "_deletes", "_delete_bytes", "_size")
+    __slots__ = ("_strands", "_new", "_deletes", "_delete_bytes", "_size")
 
     def __init__(self) -> None:
-        self._strands: dict[int, _Strand] = {}
+        self._strands: dict[int, Strand] = {}
+        self._new: dict[int, Strand] = {}  # of clients of whom something was brought ahead, and nothing is known yet
         self._deletes = DeleteSet()
         self._delete_bytes: bytes | None = b"\x00"
         self._size = 0
 
-    def add(self, parsed: Parsed) -> None:
-        """Splice one update in; what is known already is cut off."""
+    def add(self, parsed: Parsed, *, whole: bool = False) -> None:
+        """Splice one update in; what is known already is cut off. ``whole`` where it is known to have no Skip."""
         update, sections, deletes = parsed
-        self._check(sections, deletes)
+        self._check(sections, deletes, whole)
         strands = self._strands
         for client, clock, structs, end in sections:
             strand = strands.get(client)
             if strand is None:
-                strand = strands[client] = _Strand(clock)
-            before = len(strand.body)
+                strand = self._new.pop(client, None) if self._new else None
+                if strand is None or strand.start != clock:
+                    strand = Strand(clock)
+                strands[client] = strand
+            before = strand.size
             if clock == strand.end:
                 strand.append(update, structs, end)
             elif end > strand.end:
                 strand.append_after(update, client, structs, end)
-            self._size += len(strand.body) - before
+            self._size += strand.size - before
         if deletes:
             self._delete_bytes = None
             self._deletes.update(deletes)
 
-    def _check(self, sections: list[Section], deletes: list[tuple[int, list[tuple[int, int]]]]) -> None:
+    def bring_ahead(self, parsed: Parsed) -> Iterator[None]:
+        """Do in slices most of what adding a long update takes, before it is due. Nobody sees anything of it.
+
+        If something else is added first, it was for nothing; ``add`` is what adds it in any case.
+        """
+        for client, clock, structs, _ in parsed.sections:
+            strand = self._strands.get(client)
+            if strand is None:
+                strand = self._new[client] = Strand(clock)
+            if strand.end == clock:
+                yield from strand.bring_ahead(parsed.update, structs)
+
+    def _check(self, sections: list[Section], deletes: list[tuple[int, list[tuple[int, int]]]], whole: bool) -> None:
         strands = self._strands
         for client, clock, structs, _ in sections:
             strand = strands.get(client)
             end = self._floor(clock) if strand is None else strand.end
             if clock > end:
                 raise ValueError(f"gap: client {client} is known to {end}, the update starts at {clock}")
-            for struct in structs:
+            for struct in () if whole else structs:
                 if struct[2] == SKIP and struct[0] + struct[1] > end:
                     raise ValueError(f"gap: client {client} skips {struct[1]} clocks at {struct[0]}")
         if deletes:
@@ -275,10 +214,11 @@ class Spliced:
         _, at = read_varuint(update, 0)
         for _ in range(reader.varuint()):
             client, start, end, number, at, length, points = (reader.varuint() for _ in range(7))
-            strand = loaded._strands[client] = _Strand(start)
+            strand = loaded._strands[client] = Strand(start)
             strand.end = end
             strand.number = number
             strand.body += memoryview(update)[at : at + length]
+            strand.size = length
             point = (start, 0, 0)
             for _ in range(points):
                 point = (point[0] + reader.varuint(), point[1] + reader.varuint(), point[2] + reader.varuint())
@@ -337,7 +277,7 @@ def diff(update: bytes, have: StateVector) -> bytes:
 
 def _after(update: bytes, section: Section, have: int) -> tuple[int, int, int, bytes] | None:
     client, first, structs, end = section
-    at = max(0, bisect_right(structs, have, key=_clock) - 1)
+    at = max(0, bisect_right(structs, have, key=clock_of) - 1)
     while at < len(structs) and (structs[at].ref == SKIP or structs[at].clock + structs[at].length <= have):
         at += 1
     if at == len(structs):

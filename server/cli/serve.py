@@ -117,10 +117,12 @@ class _Signals:
 
 async def _serve(config: Config, signals: _Signals) -> None:
     from server.app import serve
+    from server.engine import garbage
 
     listening: asyncio.Future[Serving] = asyncio.get_running_loop().create_future()
 
     def ready(serving: Serving) -> None:
+        garbage.set_apart()
         signals.served = True
         listening.set_result(serving)
 

@@ -10,27 +10,38 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Final
 
+from crdt_docs.lib0 import Bytes
 from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.splice import Spliced
 from crdt_docs.updates.trim import trim
+from server.engine.records import Records
 
-CHUNK: Final = 500
-"""Structs in one piece of a parsed frame, so that the server can take breath between two of them."""
+CHUNK: Final = 1000
+"""Structs or delete ranges in one record of a parsed frame, so that the server can take breath between two of them."""
 
 
 class Unequal(Exception):
     """Trimming changed what the document says: a bug, and the old snapshot stays."""
 
 
-def parse_frame(update: bytes) -> bytes:
-    """A frame, parsed, as ``frames`` puts it together again. Raises Malformed and TooLarge."""
+def parse_frame(update: bytes) -> Bytes:
+    """A frame, parsed, in short records, as ``Engine.parse`` puts it together again. Raises Malformed and TooLarge.
+
+    ``(client, clock, end)`` and lists of its structs, for each section; None; a client and lists of its ranges, for
+    each client of which something is deleted.
+    """
     parsed = parse(update)
-    pieces: list[tuple[int, int, int, list[bytes]]] = []
+    out = Records()
     for client, clock, structs, end in parsed.sections:
-        plain = [tuple(struct) for struct in structs]
-        chunks = [marshal.dumps(plain[at : at + CHUNK]) for at in range(0, len(plain), CHUNK)]
-        pieces.append((client, clock, end, chunks))
-    return marshal.dumps((pieces, parsed.deletes))
+        out.put((client, clock, end))
+        for at in range(0, len(structs), CHUNK):
+            out.put([tuple(struct) for struct in structs[at : at + CHUNK]])
+    out.put(None)
+    for client, ranges in parsed.deletes:
+        out.put(client)
+        for at in range(0, len(ranges), CHUNK):
+            out.put(ranges[at : at + CHUNK])
+    return out.out
 
 
 def compact(snapshot: bytes, index: bytes, tail: Sequence[bytes], finish: str | None) -> bytes:

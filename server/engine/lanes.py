@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from crdt_docs.errors import Malformed, TooLarge
+from crdt_docs.rope import Rope
 from server.engine import worker
 from server.engine.failures import EngineFailed, Verdict
 from server.engine.process import Died, Reply, WorkerProcess
@@ -191,7 +192,7 @@ def _fail(job: _Job, error: Exception) -> None:
 def _size(arguments: Sequence[Any]) -> int:
     total = 0
     for argument in arguments:
-        if isinstance(argument, bytes):
+        if isinstance(argument, bytes | bytearray | Rope):
             total += len(argument)
         elif isinstance(argument, list | tuple):
             total += _size(argument)

@@ -14,12 +14,16 @@ from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, Final, Literal, NamedTuple, Self
 
+from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import Id, Parsed, Section, Struct
 from crdt_docs.updates.touched import Span
 from server.domain.likeness import Profile, load
+from server.engine import garbage
 from server.engine.cache import At, ProjectionCache
 from server.engine.failures import EngineFailed, Verdict
+from server.engine.garbage import Heap
 from server.engine.lanes import Lane, Limits
+from server.engine.records import records
 
 ExportKind = Literal["md", "docx", "json"]
 LaneName = Literal["read", "parse", "compact"]
@@ -40,6 +44,9 @@ WORKERS: Final[dict[LaneName, int]] = {"read": 2, "parse": 1, "compact": 1}
 CACHE_BYTES: Final = 32 << 20
 EXPORT_TOIL: Final = 4
 """A Word file takes so much longer than a projection; that must not look like a hang."""
+LONG: Final = 128 * 1024
+"""Bytes of a frame that may bring so much that looking for garbage meanwhile would hold everybody up."""
+_new = tuple.__new__  # a NamedTuple's own ways are slower
 MAX_FAILED: Final = 1_000
 """Documents whose last failure is remembered."""
 
@@ -192,18 +199,30 @@ class Engine:
 
     async def parse(self, update: bytes) -> Parsed:
         """``crdt_docs.updates.parse.parse``, elsewhere. Raises Malformed and TooLarge as that does."""
-        pieces, deletes = marshal.loads(await self.run("parse", "parse", update))
+        if len(update) > LONG:
+            garbage.put_off()
+        said = records(await self.run("parse", "parse", update))
         sections: list[Section] = []
-        for client, clock, end, chunks in pieces:
-            structs: list[Struct] = []
-            for chunk in chunks:
-                structs.extend(map(Struct._make, marshal.loads(chunk)))
+        for record in said:
+            if record is None:
+                break
+            if isinstance(record, tuple):
+                client, clock, end = record
+                sections.append(Section(client, clock, Heap(), end))
+            else:
+                sections[-1].structs.extend([_new(Struct, struct) for struct in record])
                 await asyncio.sleep(0)
-            sections.append(Section(client, clock, structs, end))
+        deletes: list[tuple[int, list[tuple[int, int]]]] = []
+        for record in said:
+            if isinstance(record, int):
+                deletes.append((record, []))
+            else:
+                deletes[-1][1].extend(record)
+                await asyncio.sleep(0)
         return Parsed(update, sections, deletes)
 
     async def compact(
-        self, snapshot: bytes, tail: Sequence[bytes], index: bytes = b"", finish: str | None = None
+        self, snapshot: bytes | Rope, tail: Sequence[bytes], index: bytes = b"", finish: str | None = None
     ) -> Compacted:
         """Snapshot and tail as one trimmed, verified update. ``index`` is the snapshot's, and only saves time.
 

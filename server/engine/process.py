@@ -12,14 +12,18 @@ import marshal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
+from crdt_docs.lib0 import Bytes
+from crdt_docs.rope import Rope
 from server.engine.worker import DONE, REPLY, REQUEST
 
 MAX_REPLY: Final = 1 << 29
+SLICE: Final = 64 * 1024
+"""Bytes of what is long that are handed over, or taken, at a time."""
 START_WITHIN: Final = 60.0
 _BOOT: Final = (
     "import json, sys; path, fd, jobs, memory = json.loads(sys.argv[1]); sys.path[:] = path; "
@@ -95,9 +99,15 @@ class WorkerProcess:
     async def ask(self, job: str, seconds: float, arguments: Sequence[Any]) -> Reply:
         """Run one job and await its reply; one at a time. Raises Died. The caller bounds the time."""
         try:
-            request = marshal.dumps((job, seconds, tuple(arguments)))
+            long = [argument for argument in arguments if _is_long(argument)]
+            brief = [len(argument) if _is_long(argument) else (argument,) for argument in arguments]
+            request = marshal.dumps((job, seconds, brief))
             self._writer.write(REQUEST.pack(len(request)))
             self._writer.write(request)
+            for argument in long:
+                for part in _slices(argument):
+                    await self._writer.drain()
+                    self._writer.write(part)
             await self._writer.drain()
         except OSError as error:
             raise Died(str(error)) from None
@@ -108,9 +118,21 @@ class WorkerProcess:
             status, resident, length = REPLY.unpack(await self._reader.readexactly(REPLY.size))
             if length > MAX_REPLY:
                 raise Died("the reply is too large")
-            return Reply(status, resident, await self._reader.readexactly(length))
+            if length < SLICE:
+                return Reply(status, resident, await self._reader.readexactly(length))
+            return Reply(status, resident, cast(bytes, await self._read_long(length)))
         except (OSError, EOFError) as error:
             raise Died(str(error)) from None
+
+    async def _read_long(self, length: int) -> bytearray:
+        """As it comes: to copy all of it at once would hold everybody up."""
+        data = bytearray()
+        while len(data) < length:
+            part = await self._reader.read(min(SLICE, length - len(data)))
+            if not part:
+                raise EOFError
+            data += part
+        return data
 
     async def end(self) -> int:
         """Kill it if it still runs, and wait for it. Returns its exit status, negative for a signal."""
@@ -118,6 +140,19 @@ class WorkerProcess:
             self._child.kill()
         self._writer.close()
         return await asyncio.to_thread(self._child.wait)
+
+
+def _is_long(argument: object) -> bool:
+    return isinstance(argument, Rope) or isinstance(argument, bytes | bytearray) and len(argument) > SLICE
+
+
+def _slices(argument: Bytes | Rope) -> Iterator[bytes | memoryview]:
+    if isinstance(argument, Rope):
+        yield from argument.slices(SLICE)
+        return
+    whole = memoryview(argument)
+    for at in range(0, len(whole), SLICE):
+        yield bytes(whole[at : at + SLICE])
 
 
 def _spawn(theirs: socket.socket, jobs: Mapping[str, str], memory: int) -> subprocess.Popen[bytes]:

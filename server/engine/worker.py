@@ -4,7 +4,8 @@ Owns the worker's own limits and its side of the pipe. Must never run a function
 started with, nor outlive the server: idle, it ends with the pipe; busy, SIGIO ends it when the other end closes, even
 while native code holds the GIL, and SIGALRM ends it soon after its job's time.
 
-A request is ``length (4 bytes), marshal((job, seconds, arguments))``, a reply ``status (1), resident kB (4), length
+A request is ``length (4 bytes), marshal((job, seconds, arguments))``, where an argument is ``(value,)``, or the length
+of bytes that follow, in the arguments' order; a reply ``status (1), resident kB (4), length
 (4), bytes``. Replies are plain bytes, because whoever corrupts this process must not reach the server through an
 unpickler.
 """
@@ -57,10 +58,10 @@ def main(descriptor: int, jobs: Mapping[str, str], memory: int) -> None:
         return
     _reply(pipe, DONE, b"")
     while (head := _receive(pipe, REQUEST.size)) is not None:
-        request = _receive(pipe, REQUEST.unpack(head)[0])
+        request = _receive_request(pipe, REQUEST.unpack(head)[0])
         if request is None:
             return
-        status, reply = _attend(pipe, known, request)
+        status, reply = _attend(pipe, known, *request)
         _reply(pipe, status, reply)
         if status == BROKEN:
             return
@@ -99,8 +100,23 @@ def _receive(pipe: socket.socket, size: int) -> bytes | None:
     return bytes(out)
 
 
-def _attend(pipe: socket.socket, known: Mapping[str, Job], request: bytes) -> tuple[int, bytes]:
-    name, seconds, arguments = marshal.loads(request)
+def _receive_request(pipe: socket.socket, size: int) -> tuple[str, float, list[Any]] | None:
+    head = _receive(pipe, size)
+    if head is None:
+        return None
+    name, seconds, brief = marshal.loads(head)
+    arguments = []
+    for one in brief:
+        argument = _receive(pipe, one) if isinstance(one, int) else one[0]
+        if argument is None and isinstance(one, int):
+            return None
+        arguments.append(argument)
+    return name, seconds, arguments
+
+
+def _attend(
+    pipe: socket.socket, known: Mapping[str, Job], name: str, seconds: float, arguments: Sequence[Any]
+) -> tuple[int, bytes]:
     flags = fcntl.fcntl(pipe, fcntl.F_GETFL)
     signal.setitimer(signal.ITIMER_PROF, seconds)
     signal.setitimer(signal.ITIMER_REAL, seconds * PATIENCE + GRACE)

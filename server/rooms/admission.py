@@ -41,6 +41,8 @@ from server.rooms.verdict import Admit, Delta, Kind, Known, Lacking, Refuse, Res
 MOST_NEW_CLIENTS: Final = 10_000
 """Client ids that one update may bring. A page load makes one; each costs state for ever."""
 
+GLANCE: Final = 20_000
+"""Structs that are only looked at after which others may run."""
 _VALUES: Final = frozenset((1, 2, 3, 7, 8, 9))
 _LETTERS: Final = frozenset((1, 4, 5, 6, 7))
 _NODES: Final = frozenset((1, 7))
@@ -94,7 +96,7 @@ class Admission:
     def run(self) -> Generator[None, None, Verdict]:
         """Decide, yielding after each ``SLICE`` structs; raises Refused or Gap."""
         for section in self.parsed.sections:
-            self._take(section)
+            yield from self._take(section)
         new = sum(client not in self.gate.state_vector for client in self.structs)
         if new > MOST_NEW_CLIENTS and not self.trusted:
             raise Refused(f"more than {MOST_NEW_CLIENTS} new client ids at once", CLOSE["too_large"])
@@ -113,7 +115,7 @@ class Admission:
 
     # -- which sections, and from where
 
-    def _take(self, section: Section) -> None:
+    def _take(self, section: Section) -> Generator[None, None, None]:
         client, clock, structs, end = section
         known = self.gate.state_vector.get(client, 0)
         if clock > known:
@@ -126,12 +128,14 @@ class Admission:
             self.is_cut = True
             first = bisect_right(structs, known, key=lambda struct: struct.clock) - 1
             structs = structs[first:]
-        for position, struct in enumerate(structs):
+        for position, struct in enumerate(structs, 1):
             if struct.ref == SKIP:
                 self._lack(client, struct.clock)
-                structs = structs[:position]
+                structs = structs[: position - 1]
                 end = struct.clock
                 break
+            if not position % GLANCE:
+                yield
         if not structs:
             return
         if not self.trusted and not self._owns(client):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from crdt_docs.ids import Part
+from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import Parsed
 from crdt_docs.updates.splice import Spliced
 from server.domain.errors import Conflict
@@ -24,7 +25,7 @@ class Offload(Protocol):
         """``crdt_docs.updates.parse.parse``; raises what it raises, or Unavailable."""
         ...
 
-    async def compact(self, part: Part, update: bytes) -> Compacted:
+    async def compact(self, part: Part, update: Rope) -> Compacted:
         """Trim a whole document and verify the result; raises Unavailable or Conflict."""
         ...
 
@@ -45,7 +46,7 @@ async def compact(room: Room, offload: Offload, log: UpdateLog, lane: lanes.Lane
     room.since_compaction = []
     try:
         seq, vector = room.head, room.document.state_vector
-        made = await offload.compact(room.name.part, room.document.full())
+        made = await offload.compact(room.name.part, room.document.rope({}))
         document = Spliced.load(made.update, made.index)
         if document.state_vector != vector:
             raise Conflict("compaction lost something")

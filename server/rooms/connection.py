@@ -6,27 +6,31 @@ that does not read: it is *parked* at the state it was last handed, and goes on 
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Protocol
 
 from crdt_docs.errors import Malformed, TooLarge
-from crdt_docs.ids import DocName
+from crdt_docs.lib0 import Bytes
 from crdt_docs.messages import Awareness, Barrier, Notice, QueryAwareness, Refused, Renew, SyncStep1, SyncStep2, Update
-from crdt_docs.messages.vocabulary import State
-from crdt_docs.messages.ywebsocket import decode, encode, step1_frame, step2_rope, update_rope
+from crdt_docs.messages.ywebsocket import (
+    ClientMessage,
+    decode,
+    decode_long,
+    encode,
+    step1_frame,
+    step2_rope,
+    update_frame,
+    update_rope,
+)
 from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import Parsed, parse
-from crdt_docs.updates.splice import Spliced
-from crdt_docs.updates.vectors import DeleteSet, StateVector, decode_state_vector, encode_state_vector
-from server.domain.access import Principal, PrincipalKey, Role, may_write
-from server.domain.clock import Clock
+from crdt_docs.updates.vectors import StateVector, decode_state_vector, encode_state_vector
+from server.domain.access import Principal, Role, may_write
 from server.domain.errors import CLOSE, CLOSE_GAP, CLOSE_TOO_FAST, ClewError
 from server.domain.log import Actor
-from server.rooms.gate import Gate
-from server.rooms.limits import Limits
+from server.rooms.fanning import Fanned
+from server.rooms.place import Place
 from server.rooms.quota import WHY, Quota
 from server.rooms.transport import Transport as Transport
 from server.rooms.verdict import Admit, Kind, Lacking, Refuse, Verdict
@@ -34,63 +38,10 @@ from server.rooms.verdict import Admit, Kind, Lacking, Refuse, Verdict
 EMPTY_AWARENESS = b"\x01\x01\x00"
 
 
-class Place(Protocol):
-    """The room, as its peers need it."""
-
-    name: DocName
-    head: int
-    limits: Limits
-    lock: asyncio.Lock
-    gate: Gate
-    document: Spliced
-    lacking: set[Connection]
-    clock: Clock
-
-    async def parse(self, update: bytes) -> Parsed:
-        """Parse a large update away from the event loop."""
-        ...
-
-    async def resolve(self, parsed: Parsed, principal: PrincipalKey, kind: Kind) -> Verdict:
-        """Admit in slices; the caller holds ``lock``."""
-        ...
-
-    def submit(self, admit: Admit, actor: Actor) -> None:
-        """Take an admitted update on its way to the log. Raises LogFailed while the server is read-only."""
-        ...
-
-    def when_released(self, then: Callable[[], None]) -> None:
-        """Call ``then`` once all that was admitted before is released."""
-        ...
-
-    def go_live(self, connection: Connection) -> None:
-        """From here on it hears every release."""
-        ...
-
-    def park(self, connection: Connection) -> None:
-        """Hand it nothing more for now."""
-        ...
-
-    def unpark(self, connection: Connection) -> DeleteSet | None:
-        """It reads again; what was deleted since it was parked, None if that is not known any more."""
-        ...
-
-    def leave(self, connection: Connection) -> None:
-        """It is gone."""
-        ...
-
-    def hear_awareness(self, connection: Connection, states: tuple[State, ...]) -> None:
-        """What it says about itself."""
-        ...
-
-    def tell_awareness(self, connection: Connection) -> None:
-        """Tell it who is here."""
-        ...
-
-
 class Connection:
     """A peer in a room. ``receive`` what it says; ``pause`` and ``resume`` as it reads; ``leave`` when it is gone."""
 
-    def __init__(self, room: Place, principal: Principal, role: Role, transport: Transport) -> None:
+    def __init__(self, room: Place[Connection], principal: Principal, role: Role, transport: Transport) -> None:
         self.room = room
         self.quota: Quota | None = None  # set for agents
         self.principal = principal
@@ -101,6 +52,7 @@ class Connection:
         self.renew: Callable[[str], Awaitable[None]] | None = None  # set for those whose lease a ticket renews
         self.renewal_asked = False
         self.feed: Callable[[Rope], None] | None = None  # set where a shell can send a frame piece by piece
+        self.fan: Callable[[Fanned], None] | None = None  # set where a shell hands many the same bytes
         self.alive = True
         self.live = False  # registered for fan-out: only from its Step2 on, or frames would overtake it
         self.quiet = True
@@ -156,8 +108,11 @@ class Connection:
 
     # -- what the peer says
 
-    def receive(self, frame: bytes) -> Awaitable[None] | None:
-        """Take one frame. What it answers, if anything, is to be awaited before the next frame is read."""
+    def receive(self, frame: Bytes) -> Awaitable[None] | None:
+        """Take one frame. What it answers, if anything, is to be awaited before the next frame is read.
+
+        A bytearray is given away: a long update is taken out of it where it lies.
+        """
         if not self.alive:
             return None
         if self.is_over(self.room.clock.now()):
@@ -171,7 +126,7 @@ class Connection:
         if len(frame) > limits.inline_frame or self.room.lock.locked():
             return self._receive_in_turn(frame)
         try:
-            return self._hear(frame)
+            return self._hear(bytes(frame))
         except Malformed as error:
             self._refuse_bytes(error)
             return None
@@ -184,10 +139,10 @@ class Connection:
         match message:
             case Update(update):
                 if self._allows(message):
-                    self._settle(self._admit(parse(update), "update"), "update", frame)
+                    self._settle(self._admit(parse(update), "update"), "update", update)
             case SyncStep2(update):
                 if self._allows(message):
-                    self._settle(self._admit(parse(update), "step2"), "step2", frame)
+                    self._settle(self._admit(parse(update), "step2"), "step2", update)
             case SyncStep1(vector):
                 self._answer(decode_state_vector(vector, self.room.limits.state_vector_entries))
             case Awareness(states):
@@ -200,12 +155,12 @@ class Connection:
                 return self.renew(ticket) if self.renew else None
         return None
 
-    async def _receive_in_turn(self, frame: bytes) -> None:
+    async def _receive_in_turn(self, frame: Bytes) -> None:
         """The slow road, for what is large or finds the room busy: parsed in a worker, admitted in slices."""
         room = self.room
         try:
             large = len(frame) > room.limits.inline_frame
-            message = decode(frame) if large else None
+            message = _decode(frame) if large else None
             parsed = None
             if isinstance(message, Update | SyncStep2):
                 if not self._allows(message):
@@ -216,12 +171,14 @@ class Connection:
                     return
                 heard = None
                 if parsed is None or not isinstance(message, Update | SyncStep2):
-                    heard = self._hear(frame)
+                    heard = self._hear(bytes(frame))
                 else:
                     kind: Kind = "update" if isinstance(message, Update) else "step2"
                     verdict = await room.resolve(parsed, self.principal.key, kind)
                     if self.alive and self._allows(message):  # asked again: the role may have changed meanwhile
-                        self._settle(verdict, kind, frame)
+                        self._settle(verdict, kind, message.update)
+                        if isinstance(verdict, Admit) and self.alive:
+                            await room.bring_ahead(verdict.parsed)
             if heard is not None:
                 await heard
         except Malformed as error:
@@ -245,7 +202,7 @@ class Connection:
     def _admit(self, parsed: Parsed, kind: Kind) -> Verdict:
         return self.room.gate.admit(parsed, self.principal.key, kind)
 
-    def _settle(self, verdict: Verdict, kind: Kind, frame: bytes) -> None:
+    def _settle(self, verdict: Verdict, kind: Kind, update: bytes) -> None:
         if isinstance(verdict, Refuse):
             self.end(verdict.code, verdict.why)
         elif isinstance(verdict, Admit):
@@ -254,7 +211,7 @@ class Connection:
             elif verdict.update:
                 self.room.submit(verdict, self.actor("socket" if kind == "update" else "sync"))
             elif kind == "update":
-                self.room.when_released(lambda: self.send(frame))  # known already: a receipt, but no news
+                self.room.when_released(lambda: self.send(update_frame(update)))  # known: a receipt, but no news
             if kind == "step2":
                 self._step2_admitted(verdict)
         elif not self._asked:
@@ -344,6 +301,14 @@ class Connection:
         else:
             self.end(CLOSE["unavailable"], "slow reader")
 
+    def take(self, fanned: Fanned) -> None:
+        """Hand over what others are handed too. It must be alive, and not parked."""
+        if self.fan is not None:
+            self.fan(fanned)
+        else:
+            for message in fanned.messages:
+                self.transport.send(message)
+
     def hand(self, frame: Rope) -> None:
         """Hand over what may be long. It must be alive, and not parked."""
         if self.feed is not None and len(frame) > self.room.limits.long:
@@ -398,3 +363,7 @@ class Connection:
             self.alive = False
             self._controls, self._barriers = [], []
             self.room.leave(self)
+
+
+def _decode(frame: Bytes) -> ClientMessage:
+    return decode(frame) if isinstance(frame, bytes) else decode_long(frame)

@@ -15,6 +15,7 @@ from crdt_docs.messages.ywebsocket import encode
 from crdt_docs.presence import AwarenessTable, Person
 from server.domain.access import Principal, PrincipalKey
 from server.domain.errors import CLOSE
+from server.rooms.fanning import Fanned
 
 if TYPE_CHECKING:
     from server.rooms.connection import Connection
@@ -58,8 +59,8 @@ class Crowd:
         frames = [encode(Awareness(portion)) for portion in in_portions(states)]
         if not frames:
             return
+        fanned = Fanned(frames)
         for peer in tuple(peers):
             if peer.alive and peer.live and peer.parked is None:  # whoever is parked is told everything when it drains
                 peer.quiet = False
-                for frame in frames:
-                    peer.transport.send(frame)
+                peer.take(fanned)

@@ -22,6 +22,7 @@ from crdt_docs.updates.parse import Parsed
 from crdt_docs.updates.vectors import DeleteSet
 from server.domain.access import PrincipalKey
 from server.rooms.admission import Admission, Gap, Refused
+from server.rooms.keystroke import admit_keystroke
 from server.rooms.verdict import Admit, Kind, Known, Run, TypeInfo, Verdict
 
 STATE_VERSION: Final = 2
@@ -32,6 +33,10 @@ class Gate(Known):
 
     def admit(self, parsed: Parsed, principal: PrincipalKey, kind: Kind) -> Verdict:
         """Decide about an update in one go, without changing anything."""
+        if kind == "update":
+            letter = admit_keystroke(self, parsed, principal)
+            if letter is not None:
+                return letter
         steps = self.resolve(parsed, principal, kind)
         try:
             while True:

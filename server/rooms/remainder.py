@@ -15,8 +15,8 @@ from crdt_docs.updates.parse import Parsed, Section, Struct, parse
 from crdt_docs.updates.splice import encode_update
 from crdt_docs.updates.vectors import encode_deletes
 
-SLICE: Final = 2000
-"""Structs after which others may run; about 15 ms of admission."""
+SLICE: Final = 500
+"""Structs after which others may run; a few milliseconds of admission."""
 
 Ranges = list[tuple[int, int]]
 

@@ -16,14 +16,14 @@ Invariants kept here:
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from crdt_docs.ids import DocName
 from crdt_docs.messages.vocabulary import State
 from crdt_docs.messages.ywebsocket import update_frame, update_rope
+from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.splice import Spliced, merge
 from crdt_docs.updates.vectors import DeleteSet
@@ -34,10 +34,12 @@ from server.domain.log import Actor, Append, Claim, DocKey, LogFailed, Logged
 from server.rooms.attribution import Attribution, Pending
 from server.rooms.connection import Connection
 from server.rooms.crowd import Crowd
+from server.rooms.fanning import Fanned, together, window
 from server.rooms.gate import Gate
 from server.rooms.hearing import KeySet, keys_set
 from server.rooms.limits import Limits
 from server.rooms.parking import Parking
+from server.rooms.underway import Underway
 from server.rooms.verdict import Admit, Kind, Verdict
 from server.rooms.writer import Writer
 from server.store.claims import settle
@@ -76,9 +78,6 @@ class Around(NamedTuple):
     limits: Limits
 
 
-Waiter = Callable[[LogFailed | None], None]
-
-
 class Room:
     """A document's room. Everything here is synchronous; what must wait is the registry's."""
 
@@ -115,15 +114,10 @@ class Room:
         self._paused: list[Connection] = []
         self._parking = Parking()
         self._attribution = Attribution()
-        self._pending: list[Pending] = []
-        self._claims: list[Claim] = []
-        self._flight: list[Pending] = []
-        self._flight_claims: list[Claim] = []
-        self._landed: list[Pending] = []
+        self._underway = Underway(head)
+        self._window: asyncio.TimerHandle | None = None
+        self._opened = float("-inf")
         self._rebasing = False
-        self._admitted = 0
-        self._released = 0
-        self._waiters: deque[tuple[int, Waiter]] = deque()
 
     # -- admission
 
@@ -145,6 +139,11 @@ class Room:
             verdict: Verdict = done.value
             return verdict
 
+    async def bring_ahead(self, parsed: Parsed) -> None:
+        """Have what was submitted lie ready for its release, which then takes little; the caller holds ``lock``."""
+        for _ in self.document.bring_ahead(parsed):
+            await asyncio.sleep(0)
+
     def submit(self, admit: Admit, actor: Actor) -> None:
         """Take an admitted update on its way to the log. Raises LogFailed while the server is read-only."""
         self._writer.check()
@@ -153,94 +152,95 @@ class Room:
         if roots := tuple(admit.roots_set()):  # which no keystroke does
             self.keyed.update(roots)
             keys = tuple(keys_set(admit.parsed, actor))
-        self._pending.append(Pending(entry, admit.parsed, keys))
-        self._claims.extend(admit.claims)
-        self._admitted += 1
+        self._underway.add(Pending(entry, admit.parsed, keys), admit.claims)
         self._writer.kick(self)
 
     def admitted(self) -> bytes:
         """The document with what is still on its way to the log. No waiting: a rebase may need the lock to end that."""
-        under_way = [pending.entry.update for pending in (*self._flight, *self._pending)]
-        return merge((self.document.full(), *under_way)) if under_way else self.document.full()
+        underway = self._underway.updates()
+        return merge((self.document.full(), *underway)) if underway else self.document.full()
 
     def when_released(self, then: Callable[[], None]) -> None:
         """Call ``then`` once all that was admitted before is released, at once if it is; never if the commit fails."""
-        if self._released >= self._admitted:
-            then()
-        else:
-            self._waiters.append((self._admitted, lambda error: None if error else then()))
+        self._underway.when_released(then)
 
     async def released(self) -> int:
         """Wait until all that was admitted so far is released; the head then. Raises LogFailed if it failed."""
-        if self._released < self._admitted:
-            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-            def then(error: LogFailed | None) -> None:
-                if future.done():
-                    return
-                if error is None:
-                    future.set_result(None)
-                else:
-                    future.set_exception(error)
-
-            self._waiters.append((self._admitted, then))
-            await future
+        await self._underway.wait()
         return self.head
 
     # -- commit, as the writer drives it
 
     def take(self) -> Append | None:
         """The next flight for the log."""
-        if not self._pending or self._rebasing or self.dead:
-            return None
-        self._flight, self._pending = self._pending, []
-        self._flight_claims, self._claims = self._claims, []
-        entries = tuple([pending.entry for pending in self._flight])
-        return Append(self.doc, self.head, entries, tuple(self._flight_claims))
+        return None if self._rebasing or self.dead else self._underway.take(self.doc)
 
     def moved(self, head: int) -> None:
         """The flight is in the log."""
-        self.head = head
-        self._landed = self._flight
-        self._flight = []
+        self._underway.moved(head)
 
     def release(self) -> None:
+        """Fan out what landed: at once, or when the window since the last time is over."""
+        if self._window is not None:
+            return
+        wait = self._opened + window(len(self.connections)) - self.clock.monotonic()
+        if wait <= 0:
+            self._open()
+        else:
+            self._window = asyncio.get_running_loop().call_later(wait, self._window_over)
+
+    def _window_over(self) -> None:
+        self._window = None
+        try:
+            self._open()
+        except Exception as error:
+            self.failed(error)
+            raise
+
+    def _open(self) -> None:
         """Fan out what landed: the same bytes to everyone, its sender included, in the log's order."""
-        landed, self._landed = self._landed, []
-        with self._one_release():
-            for entry, parsed, _ in landed:
-                self._release(entry.update, parsed)
-        self._released += len(landed)
-        self._answer_waiters()
+        if self._window is not None:
+            self._window.cancel()
+            self._window = None
+        landed = self._underway.land()
+        if not landed:
+            return
+        self._opened = self.clock.monotonic()
+        self.head = self._underway.committed
+        self._releasing = True
+        try:
+            self._fan_out([self._take_in(pending.entry.update, pending.parsed) for pending in landed])
+        finally:
+            self._released_all()
+        self._underway.released(len(landed))
+        self._underway.answer()
         edited = any(pending.entry.actor.via != "sync" for pending in landed)
         self._after_release(edited, [key for pending in landed for key in pending.keys])
 
-    @contextmanager
-    def _one_release(self) -> Iterator[None]:
-        """All of it reaches everybody; whoever is to be parked meanwhile is parked at its end."""
-        self._releasing = True
-        try:
-            yield
-        finally:
-            self._releasing = False
-            for connection in self._paused:
-                self._hold(connection)
-            self._paused.clear()
+    def _released_all(self) -> None:
+        """All of it has reached everybody; who was to be parked meanwhile is parked now."""
+        self._releasing = False
+        for connection in self._paused:
+            self._hold(connection)
+        self._paused.clear()
 
-    def _release(self, update: bytes, parsed: Parsed) -> None:
-        self.document.add(parsed)
+    def _take_in(self, update: bytes, parsed: Parsed) -> bytes | Rope:
+        """Make it part of the released document; what everybody is to be handed."""
+        self.document.add(parsed, whole=True)  # the gate admits nothing past a Skip
         self.tail_size += len(update)
         if self.since_compaction is not None:
             self.since_compaction.append(parsed)
         self._parking.released(parsed)
+        return update_rope(self.document.rope_of(parsed)) if len(update) > self.limits.long else update_frame(update)
+
+    def _fan_out(self, frames: Iterable[bytes | Rope]) -> None:
         fan = self._fan
         if fan is None:
             fan = self._fan = tuple(c for c in self.connections if c.live and c.parked is None)
-        long = update_rope(self.document.rope_of(parsed)) if len(update) > self.limits.long else None
-        frame = update_frame(update) if long is None else b""
-        for connection in fan:
-            if connection.alive:
-                connection.transport.send(frame) if long is None else connection.hand(long)
+        for part in together(frames):
+            for connection in fan:
+                if connection.alive:
+                    connection.take(part) if isinstance(part, Fanned) else connection.hand(part)
         self._spoke = True
 
     def _after_release(self, edited: bool, keys: Sequence[KeySet] = ()) -> None:
@@ -257,11 +257,6 @@ class Room:
         if self.log_head > self.head and self.settled and not self.dead:
             self._host.wants_rebase(self)
 
-    def _answer_waiters(self, error: LogFailed | None = None) -> None:
-        waiters = self._waiters
-        while waiters and (error is not None or waiters[0][0] <= self._released):
-            waiters.popleft()[1](error)
-
     def failed(self, error: BaseException) -> None:
         """The commit failed: the gate is ahead of the log, so this room ends and the next one starts from the log."""
         self.dissolve(CLOSE["unavailable"], "the server can't store anything at the moment", LogFailed())
@@ -270,22 +265,25 @@ class Room:
         """End the room: every peer is closed, what was pending is answered with the error, nothing more is admitted."""
         if self.dead:
             return
+        try:
+            self._open()  # it is committed, whatever else failed
+        finally:
+            self._end(code, why, error)
+
+    def _end(self, code: int, why: str, error: LogFailed | None) -> None:
         self.dead = True
-        self._pending.clear()
-        self._flight = []
+        self._underway.drop()
         self._writer.forget(self)
         self._host.drop(self)
-        self._answer_waiters(error or LogFailed(why))
+        self._underway.answer(error or LogFailed(why))
         for connection in tuple(self.connections):
             connection.end(code, why)
 
     def conflicted(self) -> None:
         """Somebody else appended: what is in flight must be admitted anew against it."""
-        self._pending[:0] = self._flight
-        self._claims[:0] = self._flight_claims
-        self._flight = []
+        self._underway.turn_back()
         self._rebasing = True
-        self.log_head = max(self.log_head, self.head + 1)
+        self.log_head = max(self.log_head, self._underway.committed + 1)
         self._host.wants_rebase(self)
 
     def rebase(self, tail: list[Logged], expected: int) -> None:
@@ -294,12 +292,11 @@ class Room:
         ``expected`` is the log's head as far as we had heard when the tail was read. Synchronous, so nothing comes in
         between. The caller holds ``lock``.
         """
+        self._open()
         tail = [logged for logged in tail if logged.seq > self.head]
-        if self._flight or not (tail or self._rebasing or expected > self.head):
+        if self._underway.flying or not (tail or self._rebasing or expected > self.head):
             return  # nothing new, or the flight will find out by itself
-        pending, self._pending = self._pending, []
-        unlogged = {claim.client for claim in self._claims}
-        self._claims.clear()
+        pending, unlogged = self._underway.withdraw()
         claims = {client: claim for client, claim in self.gate.claims.items() if client not in unlogged}
         if not self._catch_up(tail, expected, claims):
             self.dissolve(CLOSE_RESTART, "the document went on elsewhere")
@@ -317,13 +314,12 @@ class Room:
                 return
             if verdict.update:
                 entry = self._attribution.admit(self.gate, verdict, entry.actor, entry.at)
-                self._pending.append(Pending(entry, verdict.parsed, keys))
-                self._claims.extend(verdict.claims)
+                self._underway.put_back(Pending(entry, verdict.parsed, keys), verdict.claims)
             else:
-                self._released += 1
-        if self._pending:
+                self._underway.released(1)
+        if self._underway.pending:
             self._writer.kick(self)
-        self._answer_waiters()
+        self._underway.answer()
         self._after_release(True)
 
     def _catch_up(self, tail: list[Logged], expected: int, claims: dict[int, Claim]) -> bool:
@@ -331,14 +327,19 @@ class Room:
         first = tail[0].seq if tail else expected + 1
         if first != self.head + 1:
             return False
-        with self._one_release():
+        frames = []
+        self._releasing = True
+        try:
             for logged in tail:
                 parsed = parse(logged.update)
-                self._release(logged.update, parsed)
-                self.head = logged.seq
+                frames.append(self._take_in(logged.update, parsed))
+                self.head = self._underway.committed = logged.seq
                 for section in parsed.sections:
                     claim = Claim(section.client, logged.actor.principal, logged.actor.via == "sync")
                     claims[section.client] = settle(claims.get(section.client), claim) or claims[section.client]
+            self._fan_out(frames)
+        finally:
+            self._released_all()
         return True
 
     # -- peers
@@ -390,7 +391,7 @@ class Room:
     @property
     def settled(self) -> bool:
         """Whether nothing is on its way to the log."""
-        return self._released >= self._admitted and not self._rebasing
+        return self._underway.settled and not self._rebasing
 
     def took_spoke(self) -> bool:
         """Whether anything was fanned out since the last call."""

@@ -53,7 +53,7 @@ class Framed(NamedTuple):
 
 def pack(entries: Iterable[tuple[int, float, bytes]]) -> bytes:
     """Frame entries of (actor, at, update)."""
-    return b"".join([_pack_frame(actor, at, len(update)) + update for actor, at, update in entries])
+    return b"".join([part for actor, at, update in entries for part in (_pack_frame(actor, at, len(update)), update)])
 
 
 def place(doc: int, seq: int, n: int, part: bytes = b"") -> bytes:

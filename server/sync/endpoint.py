@@ -1,4 +1,4 @@
-"""The y-websocket endpoint: enter, then pump.
+"""The y-websocket endpoint: enter, then listen.
 
 Owns the life of one socket. Must never close before it has accepted: a refused upgrade reaches browsers as 1006, and
 stock clients retry that for ever.
@@ -6,22 +6,54 @@ stock clients retry that for ever.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 
 from starlette.websockets import WebSocket
 
 from crdt_docs.ids import parse_doc_name
+from crdt_docs.lib0 import Bytes
 from server.domain.errors import CLOSE, CLOSE_TOO_FAST, ClewError, NotFound
 from server.doors.origin import family_of
 from server.rooms.connection import Connection
+from server.sync.direct import DirectTransport
 from server.sync.entry import Entry
-from server.sync.frames import frames
+from server.sync.frames import attend
 from server.sync.inflow import Inflow
+from server.sync.protocol import take_over
 from server.sync.transport import SocketTransport
 
 SUBPROTOCOL = "clew.v1"
+
+
+class Speaker:
+    """Who hears a socket that carries one document: counts what it says, and passes it on."""
+
+    __slots__ = ("_entry", "_connection", "_inflow")
+
+    def __init__(self, entry: Entry, connection: Connection) -> None:
+        self._entry = entry
+        self._connection = connection
+        self._inflow = Inflow(entry.turnstile.clock)
+
+    def hear(self, message: Bytes | None) -> Awaitable[None] | None:
+        """Take one frame; what it gives back, the next one waits for."""
+        connection = self._connection
+        if message is None:
+            connection.end(CLOSE["invalid"], "frames are binary here")
+            return None
+        if (much := self._inflow.hear(message)) is not None:
+            self._entry.turnstile.refused["too_fast"] += connection.alive
+            connection.end(CLOSE_TOO_FAST, much)
+        return connection.receive(message)
+
+    def bid_farewell(self) -> None:
+        """The peer took its leave."""
+        self._connection.bid_farewell()
+
+    async def leave(self) -> None:
+        """The socket is gone."""
+        await self._entry.leave(self._connection)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,27 +63,48 @@ class SyncEndpoint:
     entry: Entry
 
     async def serve(self, socket: WebSocket) -> None:
-        """Serve one socket to its end."""
+        """Serve one socket: to its end, or until it is handed over."""
         offered = socket.scope.get("subprotocols", [])
         await socket.accept(subprotocol=SUBPROTOCOL if SUBPROTOCOL in offered else None)
-        transport = SocketTransport(socket, self.entry.backlog)
+        taken = take_over(socket, self.entry.backlog)
+        if taken is None:
+            await self._serve_plainly(socket, offered)
+            return
         try:
-            connection = await self._enter(socket, offered, transport)
+            speaker = await self._enter(socket, offered, taken.outgoing)
+            if speaker is not None:
+                taken.begin(speaker)
+        except BaseException:
+            taken.transport.abort()
+            raise
+
+    async def _serve_plainly(self, socket: WebSocket, offered: Sequence[str]) -> None:
+        transport = SocketTransport(socket, self.entry.backlog)
+        speaker = await self._enter(socket, offered, transport)
+        if speaker is None:
+            await transport.pump()
+            transport.discard()
+        else:
+            await attend(socket, speaker, transport)
+
+    async def _enter(
+        self, socket: WebSocket, offered: Sequence[str], transport: SocketTransport | DirectTransport
+    ) -> Speaker | None:
+        """Who hears it from here on; None if it was refused, and told so."""
+        try:
+            connection = await self._admit(socket, offered, transport)
         except ClewError as error:
             await self.entry.turnstile.hold()
             transport.close(error.close, error.reason or error.why)
-            await transport.pump()
-            transport.discard()
-            return
+            return None
         transport.reader = connection
         connection.feed = transport.feed
-        try:
-            await self._pass(socket, connection, transport)
-        finally:
-            transport.discard()
-            await self.entry.leave(connection)
+        connection.fan = transport.fan
+        return Speaker(self.entry, connection)
 
-    async def _enter(self, socket: WebSocket, offered: Sequence[str], transport: SocketTransport) -> Connection:
+    async def _admit(
+        self, socket: WebSocket, offered: Sequence[str], transport: SocketTransport | DirectTransport
+    ) -> Connection:
         name = parse_doc_name(socket.path_params["name"])
         if name is None:
             raise NotFound
@@ -61,26 +114,3 @@ class SyncEndpoint:
         if any(protocol.startswith("ticket.") for protocol in offered):
             connection.renew = self.entry.renewal(connection)
         return connection
-
-    async def _pass(self, socket: WebSocket, connection: Connection, transport: SocketTransport) -> None:
-        async with asyncio.TaskGroup() as tasks:
-            pump = tasks.create_task(transport.pump())
-            try:
-                await self._listen(socket, connection)
-            finally:
-                pump.cancel()
-
-    async def _listen(self, socket: WebSocket, connection: Connection) -> None:
-        """Read frames in order; what a frame has to wait for, the next one waits for too."""
-        turnstile = self.entry.turnstile
-        inflow = Inflow(turnstile.clock)
-        async for frame in frames(socket, connection.bid_farewell):
-            if frame is None:
-                connection.end(CLOSE["invalid"], "frames are binary here")
-                continue
-            if (much := inflow.hear(frame)) is not None:
-                turnstile.refused["too_fast"] += connection.alive
-                connection.end(CLOSE_TOO_FAST, much)
-            wait = connection.receive(frame)
-            if wait is not None:
-                await wait

@@ -1,16 +1,32 @@
-"""What comes in by a socket, for either wire. Must never look into a frame."""
+"""What comes in by a socket of any ASGI server, for either wire. Must never look into a frame."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+import asyncio
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from server.sync.entry import FAREWELLS
+from server.sync.open_socket import Listener
+from server.sync.transport import SocketTransport
 
 
-async def frames(socket: WebSocket, goodbye: Callable[[], None]) -> AsyncIterator[bytes | None]:
-    """Its frames in order, None for one of text, until it is gone; ``goodbye`` is called if it took its leave."""
+async def attend(socket: WebSocket, listener: Listener, transport: SocketTransport) -> None:
+    """Serve it to its end, both ways."""
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            pump = tasks.create_task(transport.pump())
+            try:
+                await listen(socket, listener)
+            finally:
+                pump.cancel()
+    finally:
+        transport.discard()
+        await listener.leave()
+
+
+async def listen(socket: WebSocket, listener: Listener) -> None:
+    """Let its messages be heard in order, until it is gone; what one has to wait for, the next one waits for too."""
     while True:
         try:
             message = await socket.receive()
@@ -18,6 +34,8 @@ async def frames(socket: WebSocket, goodbye: Callable[[], None]) -> AsyncIterato
             return
         if message["type"] != "websocket.receive":
             if message.get("code") in FAREWELLS:
-                goodbye()
+                listener.bid_farewell()
             return
-        yield message.get("bytes")
+        wait = listener.hear(message.get("bytes"))
+        if wait is not None:
+            await wait

@@ -11,6 +11,7 @@ comes is dropped, but for another Auth).
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -18,15 +19,18 @@ from starlette.websockets import WebSocket
 
 from crdt_docs.errors import Malformed, TooLarge
 from crdt_docs.ids import DocName, parse_doc_name
-from crdt_docs.messages.hocuspocus import FromClient, decode
+from crdt_docs.lib0 import Bytes
+from crdt_docs.messages.hocuspocus import FromClient, decode, decode_long
 from crdt_docs.messages.vocabulary import Close, Denied, Pong, Token
 from server.domain.errors import CLOSE, CLOSE_AUTH_TIMEOUT, CLOSE_TOO_FAST, ClewError, NotFound, Unauthenticated
 from server.doors.origin import family_of
 from server.rooms.connection import Connection
+from server.sync.direct import DirectTransport
 from server.sync.entry import Entry, end
-from server.sync.frames import frames
+from server.sync.frames import attend
 from server.sync.inflow import Inflow
 from server.sync.lane import Lane
+from server.sync.protocol import take_over
 from server.sync.transport import SocketTransport
 
 ADDRESSES: Final = 100
@@ -44,7 +48,7 @@ FIRST_AUTH: Final = 60.0
 class Waiting:
     """What an address said before its Auth."""
 
-    said: list[tuple[FromClient, bytes]] = field(default_factory=list)
+    said: list[tuple[FromClient, Bytes]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -70,26 +74,23 @@ class HocuspocusEndpoint:
     async def serve(self, socket: WebSocket) -> None:
         """Serve one socket to its end."""
         await socket.accept()
+        taken = take_over(socket, self.entry.backlog)
+        if taken is not None:
+            taken.begin(self._lanes(socket, taken.outgoing))
+            return
         transport = SocketTransport(socket, self.entry.backlog)
+        await attend(socket, self._lanes(socket, transport), transport)
+
+    def _lanes(self, socket: WebSocket, transport: SocketTransport | DirectTransport) -> Lanes:
         transport.strange(WAITING_BYTES)
-        lanes = Lanes(self.entry, transport, family_of(socket))
-        transport.reader = lanes
-        async with asyncio.TaskGroup() as tasks:
-            pump = tasks.create_task(transport.pump())
-            deadline = tasks.create_task(lanes.await_first(FIRST_AUTH))
-            try:
-                await _listen(socket, lanes)
-            finally:
-                pump.cancel()
-                deadline.cancel()
-                transport.discard()
-                await lanes.leave()
+        lanes = transport.reader = Lanes(self.entry, transport, family_of(socket))
+        return lanes
 
 
 class Lanes:
     """The documents of one socket."""
 
-    def __init__(self, entry: Entry, transport: SocketTransport, family: int | None) -> None:
+    def __init__(self, entry: Entry, transport: SocketTransport | DirectTransport, family: int | None) -> None:
         self._entry = entry
         self._transport = transport
         self._family = family
@@ -98,48 +99,50 @@ class Lanes:
         self._kept_frames = 0
         self._denials = 0
         self._inflow = Inflow(entry.turnstile.clock)
-        self._first = asyncio.Event()
+        self._deadline: asyncio.TimerHandle | None = asyncio.get_running_loop().call_later(FIRST_AUTH, self._too_late)
 
-    async def await_first(self, seconds: float) -> None:
-        """Close the socket unless somebody shows a good credential in time."""
-        try:
-            async with asyncio.timeout(seconds):
-                await self._first.wait()
-        except TimeoutError:
-            self._transport.close(CLOSE_AUTH_TIMEOUT, "nobody showed who they are")
+    def _too_late(self) -> None:
+        self._deadline = None
+        self._transport.close(CLOSE_AUTH_TIMEOUT, "nobody showed who they are")
 
-    async def hear(self, frame: bytes) -> None:
+    def _in_time(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def hear(self, frame: Bytes | None) -> Awaitable[None] | None:
         """Take one frame. What it has to wait for, the next one waits for too."""
+        if frame is None:
+            self._transport.close(CLOSE["invalid"], "frames are binary here")
+            return None
         try:
-            message = decode(frame)
+            message = decode(frame) if isinstance(frame, bytes) else decode_long(frame)
         except Malformed as error:
             self._transport.close(CLOSE["too_large" if isinstance(error, TooLarge) else "invalid"], str(error))
-            return
+            return None
         body = None if isinstance(message, Pong) else message.body
         if (much := self._inflow.hear_body(body, len(frame))) is not None:
             self._entry.turnstile.refused["too_fast"] += 1
             self._transport.close(CLOSE_TOO_FAST, much)
-            return
-        if isinstance(message, Pong):
-            return
+            return None
+        return None if isinstance(message, Pong) else self._take(message, frame)
+
+    def _take(self, message: FromClient, frame: Bytes) -> Awaitable[None] | None:
         stage = self._stage(message.address)
         match message.body, stage:
             case _, None:
                 self._transport.close(CLOSE["too_large"], f"over {ADDRESSES} documents on one socket")
             case Token(token), Joined() if stage.lane.open:
-                await self._renew(stage, token)
+                return self._renew(stage, token)
             case Token(token), _:
-                await self._admit(message.address, token)
+                return self._admit(message.address, token)
             case _, Joined():
-                await self._pass(stage, message, frame)
+                return self._pass(stage, message, frame)
             case Close(), Waiting():
                 self._forget(message.address)
             case _, Waiting():
                 self._keep(stage, message, frame)
-
-    def refuse_text(self) -> None:
-        """A text frame is no message."""
-        self._transport.close(CLOSE["invalid"], "frames are binary here")
+        return None
 
     def _stage(self, address: str) -> Waiting | Joined | Shut | None:
         stage = self._stages.get(address)
@@ -147,7 +150,7 @@ class Lanes:
             stage = self._stages[address] = Waiting()
         return stage
 
-    def _keep(self, stage: Waiting, message: FromClient, frame: bytes) -> None:
+    def _keep(self, stage: Waiting, message: FromClient, frame: Bytes) -> None:
         self._kept_bytes += len(frame)
         self._kept_frames += 1
         if self._kept_bytes > WAITING_BYTES or self._kept_frames > WAITING_FRAMES:
@@ -161,13 +164,12 @@ class Lanes:
             self._kept_bytes -= sum(len(frame) for _, frame in stage.said)
             self._kept_frames -= len(stage.said)
 
-    async def _pass(self, stage: Joined, message: FromClient, frame: bytes) -> None:
+    def _pass(self, stage: Joined, message: FromClient, frame: Bytes) -> Awaitable[None] | None:
         if isinstance(message.body, Close):
             self._forget(message.address)
             stage.connection.bid_farewell()
-            await self._part(stage)
-        elif stage.lane.open:
-            await stage.lane.hear(stage.connection, message.body, frame)
+            return self._part(stage)
+        return stage.lane.hear(stage.connection, message.body, frame) if stage.lane.open else None
 
     # -- coming in
 
@@ -184,13 +186,15 @@ class Lanes:
             self._deny(address, lane, error)
             return
         self._stages[address] = joined
-        self._first.set()
+        self._in_time()
         self._transport.known()
         if self._transport.paused:
             joined.connection.pause()
         lane.welcome(joined.connection)
         for message, frame in said:
-            await self._pass(joined, message, frame)
+            wait = self._pass(joined, message, frame)
+            if wait is not None:
+                await wait
 
     async def _enter(self, address: str, token: str, lane: Lane) -> Joined:
         name = parse_doc_name(address.partition("\0")[0])
@@ -241,6 +245,7 @@ class Lanes:
 
     async def leave(self) -> None:
         """The socket is gone."""
+        self._in_time()
         stages, self._stages = self._stages, {}
         for stage in stages.values():
             if isinstance(stage, Joined):
@@ -265,12 +270,3 @@ class Lanes:
         for stage in tuple(self._stages.values()):
             if isinstance(stage, Joined) and not self._transport.paused:
                 stage.connection.resume()
-
-
-async def _listen(socket: WebSocket, lanes: Lanes) -> None:
-    """Read frames in order."""
-    async for frame in frames(socket, lanes.bid_farewell):
-        if frame is None:
-            lanes.refuse_text()
-        else:
-            await lanes.hear(frame)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
+from crdt_docs.lib0 import Bytes
 from crdt_docs.messages import Awareness, Barrier, QueryAwareness, Renew, SyncStep1
 from crdt_docs.messages.vocabulary import Stateless, Token
 from server.domain.allowance import Allowance
@@ -49,7 +50,7 @@ class Inflow:
         self._bytes = Allowance(*BYTES, clock)
         self._answered = {kind: Allowance(*numbers, clock) for kind, numbers in ANSWERED.items()}
 
-    def hear(self, frame: bytes) -> str | None:
+    def hear(self, frame: Bytes) -> str | None:
         """Count a frame of y-websocket's; what there was too much of, if so."""
         if not self._bytes.spend(len(frame) + MESSAGE):
             return "too much at once"

@@ -5,7 +5,10 @@ Owns how much of them is held, and how slowly one may come. Must never hold who 
 
 from __future__ import annotations
 
+import asyncio
 from typing import Final, Protocol
+
+from server.domain.errors import CLOSE
 
 BUDGET: Final = 256 * 1024 * 1024
 """Bytes; over it, whoever has sent more than ``SMALL`` of a message waits, but for the one who has sent most."""
@@ -53,3 +56,86 @@ class Intake:
         elif size > SMALL and source is not max(self._sources, key=lambda one: one.unfinished):
             self._waiting.append(source)
             source.hold_back()
+
+
+class Slow(Protocol):
+    """The socket by which a message comes."""
+
+    ended: bool
+
+    @property
+    def held(self) -> bool:
+        """Whether it is us who keep the peer from going on."""
+        ...
+
+    def hold_back(self) -> None:
+        """Read nothing for now."""
+        ...
+
+    def go_on(self) -> None:
+        """Read on."""
+        ...
+
+    def end(self, code: int, why: str) -> None:
+        """Close it."""
+        ...
+
+
+class Unfinished:
+    """One socket's message that has begun. It must go on; what we keep it from does not count."""
+
+    __slots__ = ("unfinished", "_socket", "_intake", "_loop", "_begun", "_came", "_clock")
+
+    def __init__(self, socket: Slow, intake: Intake | None, loop: asyncio.AbstractEventLoop) -> None:
+        self.unfinished = 0
+        self._socket = socket
+        self._intake = intake
+        self._loop = loop
+        self._begun = 0.0
+        self._came = 0
+        self._clock: asyncio.TimerHandle | None = None
+
+    def note(self, size: int, came: int) -> None:
+        """So much of it is here, after so many bytes more; 0 when it has ended."""
+        if not self.unfinished or size <= self.unfinished:  # then one has ended since
+            self._begun = self._loop.time()
+            self._came = 0
+        self._came += came
+        if self._intake is not None:
+            self._intake.note(self, size)
+        else:
+            self.unfinished = size
+        if not size:
+            self._stop()
+        elif self._clock is None:
+            self._clock = self._loop.call_later(WITHIN, self.look_at_the_clock)
+
+    def over(self) -> None:
+        """Its socket is gone."""
+        self.note(0, 0)
+
+    def _stop(self) -> None:
+        if self._clock is not None:
+            self._clock.cancel()
+            self._clock = None
+
+    def look_at_the_clock(self) -> None:
+        """End the socket if too little has come since the last look."""
+        self._clock = None
+        if self._socket.ended:
+            return
+        left = self._begun + WITHIN - self._loop.time()
+        if left <= 0 and self._came < STRIDE and not self._socket.held:
+            self._socket.end(CLOSE["unavailable"], "your message did not come to its end")
+            return
+        if left <= 0:
+            self._begun, self._came, left = self._loop.time(), 0, WITHIN
+        self._clock = self._loop.call_later(left, self.look_at_the_clock)
+
+    def hold_back(self) -> None:
+        """Read nothing for now."""
+        self._socket.hold_back()
+
+    def go_on(self) -> None:
+        """Read on."""
+        self._socket.go_on()

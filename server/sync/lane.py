@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
 from crdt_docs.errors import Malformed
-from crdt_docs.lib0 import varstring
+from crdt_docs.lib0 import Bytes, varstring
 from crdt_docs.messages import Barrier, Notice, Refused, Renew, SyncStep1, SyncStep2, Update
 from crdt_docs.messages.hocuspocus import ClientBody, encode
 from crdt_docs.messages.vocabulary import Authenticated, Close, Denied, Stateless, SyncStatus, TokenRequest
@@ -130,48 +131,53 @@ class Lane:
 
     # -- from the client
 
-    async def hear(self, connection: Connection, body: ClientBody, frame: bytes) -> None:
+    def hear(self, connection: Connection, body: ClientBody, frame: Bytes) -> Awaitable[None] | None:
         """Take one message of a client that is in. ``frame`` is the whole of it, address and all."""
+        said = _after(frame, len(self._prefix))  # from the type on, it is a frame of y-websocket's
         match body:
             case Update():
                 wrote = self._writes(connection)
-                await self._pass(connection, frame)
-                await self._receipt(connection, applied=wrote and self._writes(connection))
+                return in_turn(
+                    connection.receive(said),
+                    lambda: self._receipt(connection, applied=wrote and self._writes(connection)),
+                )
             case SyncStep1():
-                await self._pass(connection, frame)
-                connection.ask_again()
-                self._counts = True
+                return in_turn(connection.receive(said), lambda: self._greeted(connection))
             case SyncStep2(update):
                 wrote = self._writes(connection) or self._knows(connection, update)
-                await self._pass(connection, frame)
-                if self._counts:
-                    self._counts = False
-                    await self._receipt(connection, applied=wrote)
+                return in_turn(connection.receive(said), lambda: self._brought(connection, applied=wrote))
             case Stateless(payload):
-                await self._answer(connection, payload)
+                return self._answer(connection, payload)
             case _:
-                await self._pass(connection, frame)
+                return connection.receive(said)
 
-    async def _pass(self, connection: Connection, frame: bytes) -> None:
-        """From the type on, it is a frame of y-websocket's."""
-        await _receive(connection, frame[len(self._prefix) :])
+    def _greeted(self, connection: Connection) -> None:
+        connection.ask_again()
+        self._counts = True
 
-    async def _receipt(self, connection: Connection, *, applied: bool) -> None:
-        await self._after(connection, encode(self.address, SyncStatus(applied)))
+    def _brought(self, connection: Connection, *, applied: bool) -> Awaitable[None] | None:
+        if not self._counts:
+            return None
+        self._counts = False
+        return self._receipt(connection, applied=applied)
 
-    async def _after(self, connection: Connection, frame: bytes) -> None:
+    def _receipt(self, connection: Connection, *, applied: bool) -> Awaitable[None] | None:
+        return self._after(connection, encode(self.address, SyncStatus(applied)))
+
+    def _after(self, connection: Connection, frame: bytes) -> Awaitable[None] | None:
         """Send the frame once all that was said so far is durable."""
         number = next(self._numbers)
         self._receipts[number] = frame
-        await _receive(connection, encode_ours(Barrier(number)))
+        return connection.receive(encode_ours(Barrier(number)))
 
-    async def _answer(self, connection: Connection, payload: str) -> None:
+    def _answer(self, connection: Connection, payload: str) -> Awaitable[None] | None:
         try:
             asked = json.loads(payload)
         except ValueError:
-            return  # an application's own text; it is relayed to nobody
+            return None  # an application's own text; it is relayed to nobody
         if isinstance(asked, dict) and asked.get("clew") == "barrier":
-            await self._after(connection, encode(self.address, Stateless(payload)))
+            return self._after(connection, encode(self.address, Stateless(payload)))
+        return None
 
     @staticmethod
     def _writes(connection: Connection) -> bool:
@@ -189,7 +195,20 @@ class Lane:
         return isinstance(verdict, Admit) and not verdict.update and not verdict.lacking
 
 
-async def _receive(connection: Connection, frame: bytes) -> None:
-    wait = connection.receive(frame)
-    if wait is not None:
-        await wait
+def _after(frame: Bytes, at: int) -> Bytes:
+    if isinstance(frame, bytes):
+        return frame[at:]
+    del frame[:at]
+    return frame
+
+
+def in_turn(first: Awaitable[None] | None, then: Callable[[], Awaitable[None] | None]) -> Awaitable[None] | None:
+    """Do what follows: now, if there is nothing to wait for."""
+    return then() if first is None else _wait(first, then)
+
+
+async def _wait(first: Awaitable[None], then: Callable[[], Awaitable[None] | None]) -> None:
+    await first
+    second = then()
+    if second is not None:
+        await second

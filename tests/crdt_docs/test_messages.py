@@ -89,6 +89,30 @@ def test_y_websocket_frames_read_and_write_alike(frame: str, message: ywebsocket
     assert ywebsocket.encode(message) == bytes.fromhex(frame)
 
 
+@pytest.mark.parametrize(("frame", "message"), YWEBSOCKET, ids=lambda value: value if isinstance(value, str) else "")
+def test_a_frame_that_is_given_away_reads_the_same(frame: str, message: ywebsocket.ClientMessage) -> None:
+    given = bytearray.fromhex(frame)
+    assert ywebsocket.decode_long(given) == message
+    if isinstance(message, Update | SyncStep2):
+        assert given == message.update, "the update is what is left of it"
+    for wrong in (bytes.fromhex(frame)[:-1], bytes.fromhex(frame) + b"x"):
+        with pytest.raises(Malformed):
+            ywebsocket.decode_long(bytearray(wrong))
+
+
+@pytest.mark.parametrize(("frame", "body"), HOCUSPOCUS_CLIENT)
+def test_a_frame_of_a_provider_that_is_given_away_reads_the_same(frame: str, body: hocuspocus.ClientBody) -> None:
+    given = bytearray.fromhex(frame)
+    if not isinstance(body, Update | SyncStep2):
+        assert hocuspocus.decode_long(given) == FromClient("doc", body)
+        return
+    assert hocuspocus.decode_long(given) == FromClient("doc", type(body)(bytes(given)))
+    del given[:4]
+    assert ywebsocket.decode_long(given) == body
+    with pytest.raises(Malformed):
+        hocuspocus.decode_long(bytearray.fromhex(frame) + b"x")
+
+
 @pytest.mark.parametrize(("frame", "message"), YWEBSOCKET_SERVER)
 def test_what_only_a_server_says_is_refused_from_a_client(frame: str, message: ywebsocket.ServerMessage) -> None:
     assert ywebsocket.decode_reply(bytes.fromhex(frame)) == message

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from itertools import islice
 
 import pytest
 from kit.raw_updates import deletes, section, string, struct, update, varstring
 
 from crdt_docs.errors import Malformed
-from crdt_docs.updates import splice
-from crdt_docs.updates.parse import parse
+from crdt_docs.updates import splice, strand
+from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.splice import Spliced, delete_set, diff, encode_update, merge, state_vector
 from crdt_docs.updates.vectors import DeleteSet
 
@@ -248,3 +249,53 @@ def test_an_update_is_written_from_its_parts() -> None:
     assert made == update(section(CLIENT, 0, *two), deletes=deletes((CLIENT, [(1, 1)])))
     assert parse(made).sections[0].end == 3
     assert encode_update([], []) == b"\x00\x00"
+
+
+def many(client: int, clock: int, number: int) -> bytes:
+    """An update of many structs."""
+    ends = [(client, at - 1) if at else None for at in range(clock, clock + 3 * number, 3)]
+    return update(section(client, clock, *(string("abc", origin=origin) for origin in ends)))
+
+
+def begin(document: Spliced, ahead: bytes, steps: int) -> Parsed:
+    """Bring an update ahead, so many slices of it."""
+    parsed = parse(ahead)
+    for _ in islice(document.bring_ahead(parsed), steps):
+        pass
+    return parsed
+
+
+@pytest.mark.parametrize("clock", [0, 4])
+@pytest.mark.parametrize("steps", [0, 1, 2, 1000])
+def test_what_was_brought_ahead_is_seen_only_when_it_is_added_and_then_as_ever(
+    clock: int, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(strand, "AHEAD", 9_000)
+    before = [typed(CLIENT, 0, "abcd")] if clock else [typed(OTHER, 0, "abcd")]
+    ahead = many(CLIENT, clock, 3_000)
+    plain, document = spliced(*before, ahead), spliced(*before)
+    empty = document.full(), document.state_vector, document.size, document.dump_index()
+    parsed = begin(document, ahead, steps)
+    assert (document.full(), document.state_vector, document.size, document.dump_index()) == empty
+    document.add(parsed, whole=True)
+    for one in (document, plain):
+        one.add(parse(many(CLIENT, clock + 9_000, 100)))
+    assert document.full() == plain.full()
+    assert document.dump_index() == plain.dump_index()
+    assert document.diff({CLIENT: 5_000}) == plain.diff({CLIENT: 5_000})
+    assert document.size == plain.size
+
+
+@pytest.mark.parametrize("clock", [0, 4])
+def test_what_was_brought_ahead_in_vain_leaves_nothing(clock: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(strand, "AHEAD", 9_000)
+    before = [typed(CLIENT, 0, "abcd")] if clock else []
+    first = many(CLIENT, clock, 10)
+    plain, document = spliced(*before, first), spliced(*before)
+    parsed = begin(document, many(CLIENT, clock, 3_000), 2)
+    document.add(parse(first))
+    assert document.full() == plain.full()
+    for one in (document, plain):  # it overlaps what is known by now
+        one.add(parsed)
+    assert document.full() == plain.full()
+    assert document.dump_index() == plain.dump_index()

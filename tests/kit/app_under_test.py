@@ -23,6 +23,7 @@ from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.types import ASGIApp, Message
 
 from crdt_docs.ids import Part, TaskId, UserId
+from crdt_docs.rope import Rope
 from crdt_docs.schema import MARKS, NODES, PART_ROOTS
 from crdt_docs.updates.parse import Id, Parsed, parse
 from crdt_docs.updates.splice import Spliced
@@ -82,8 +83,8 @@ class Inline:
     async def parse(self, update: bytes) -> Parsed:
         return parse(update)
 
-    async def compact(self, part: Part, update: bytes) -> Compacted:
-        document = Spliced.load(trim(update))
+    async def compact(self, part: Part, update: Rope) -> Compacted:
+        document = Spliced.load(trim(bytes(update)))
         gate = Gate(SHAPES[part])
         gate.restore(parse(document.full()))
         return Compacted(document.full(), document.dump_index(), gate.dump())

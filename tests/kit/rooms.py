@@ -12,6 +12,7 @@ from pycrdt import Doc, Text
 
 from crdt_docs.ids import DocName, Part, TaskId, UserId, new_id
 from crdt_docs.messages.ywebsocket import step1_frame, step2_frame, update_frame
+from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import MAP_TYPE, Parsed, parse
 from crdt_docs.updates.splice import Spliced
 from crdt_docs.updates.trim import trim
@@ -41,9 +42,9 @@ class Inline:
         await asyncio.sleep(0)
         return parse(update)
 
-    async def compact(self, part: Part, update: bytes) -> Compacted:
+    async def compact(self, part: Part, update: Rope) -> Compacted:
         await asyncio.sleep(0)
-        document = Spliced.load(trim(update))
+        document = Spliced.load(trim(bytes(update)))
         gate = Gate(SHAPES[part])
         gate.restore(parse(document.full()))
         return Compacted(document.full(), document.dump_index(), gate.dump())

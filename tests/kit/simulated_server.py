@@ -13,6 +13,7 @@ from kit.network import Wire
 from kit.virtual_time import LoopClock
 
 from crdt_docs.ids import DocName, Part
+from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import Parsed, parse
 from server.domain.access import Principal, Role
 from server.domain.errors import CLOSE, ClewError, Conflict, Forbidden, Unavailable
@@ -70,13 +71,13 @@ class InlineOffload:
         await asyncio.sleep(self._draw.uniform(0, 0.05))
         return parse(update)
 
-    async def compact(self, part: Part, update: bytes) -> Compacted:
+    async def compact(self, part: Part, update: Rope) -> Compacted:
         """Compact; raises Unavailable now and then. What must never happen goes to ``failures``."""
         await asyncio.sleep(self._draw.uniform(0, 0.05))
         if self._draw.random() < 0.1:
             raise Unavailable("the worker died")
         try:
-            trimmed, state, index = marshal.loads(compact(update, b"", (), f"{__name__}:gate_state"))
+            trimmed, state, index = marshal.loads(compact(bytes(update), b"", (), f"{__name__}:gate_state"))
         except Exception as error:
             self._failures.append(error)
             raise Conflict(str(error)) from error

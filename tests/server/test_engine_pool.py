@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import signal
@@ -18,9 +19,12 @@ import pytest
 from pycrdt import Doc, Text
 
 from crdt_docs.errors import Malformed, TooLarge
+from crdt_docs.rope import Rope, Stretch
 from crdt_docs.schema import seed_update
 from crdt_docs.updates.parse import parse
+from server.engine import garbage
 from server.engine.failures import EngineFailed, Verdict
+from server.engine.garbage import LITTLE, Heap
 from server.engine.lanes import Limits
 from server.engine.pool import Engine, LaneName
 
@@ -220,6 +224,7 @@ async def test_nothing_is_left_behind_at_exit() -> None:
 SERVER = """
 import asyncio, json, sys
 sys.path[:0] = json.loads(sys.argv[1])
+from server.engine.garbage import LITTLE, Heap
 from server.engine.lanes import Limits
 from server.engine.pool import Engine
 
@@ -334,3 +339,38 @@ async def test_what_a_frame_is_refused_for_comes_back_as_itself(engine: Engine) 
     with pytest.raises(TooLarge, match="deep"):
         await engine.parse(b"\x01\x01\x01\x00\x28\x01\x01m\x01k\x01" + deep + b"\x00")
     assert engine.replaced == before
+
+
+async def test_long_arguments_arrive_whole_whatever_they_lie_in(engine: Engine) -> None:
+    whole = bytes(range(256)) * 2_000
+    rope = Rope((whole[:99], Stretch(bytearray(b"??" + whole[99:] + b"?"), 2, 2 + len(whole) - 99)))
+    for argument in (whole, bytearray(whole), rope):
+        assert await engine.run("read", "echo", argument) == whole
+    assert await engine.run("read", "echo", Rope((b"short",))) == b"short"
+
+
+async def test_what_is_long_is_let_go_of_a_little_at_a_time() -> None:
+    class Thing:
+        gone = 0
+
+        def __del__(self) -> None:
+            Thing.gone += 1
+
+    heap = Heap(Thing() for _ in range(5 * LITTLE))
+    some = heap[:10]
+    del heap
+    assert Thing.gone <= LITTLE
+    for _ in range(6):
+        await asyncio.sleep(0)
+    assert Thing.gone == 5 * LITTLE - 10
+    assert len(some) == 10
+
+
+async def test_looking_for_garbage_is_put_off_once_and_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = gc.get_threshold()
+    monkeypatch.setattr(garbage, "PUT_OFF", 0.02)
+    garbage.put_off()
+    assert gc.get_threshold()[2] > before[2]
+    garbage.put_off()
+    await asyncio.sleep(0.1)
+    assert gc.get_threshold() == before

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import cast
 
 from kit.rooms import enter, new_name, rooms_over, until
-from kit.sockets import Wire, protocol_on
+from kit.sockets import Wire, socket_on
 from starlette.websockets import WebSocket, WebSocketState
 from websockets.frames import Opcode
 
 from crdt_docs.rope import Rope
 from server.rooms.limits import Limits
 from server.sync.backlog import HIGH, LOW, Backlog
-from server.sync.protocol import EXTENSION, SocketProtocol
-from server.sync.transport import SLICE, SocketTransport
+from server.sync.direct import SLICE
+from server.sync.transport import SocketTransport
 
 
 class Reader:
@@ -37,8 +37,7 @@ class Reader:
 class Socket:
     """An ASGI socket whose peer reads when it is told to."""
 
-    def __init__(self, protocol: SocketProtocol | None = None) -> None:
-        self.scope = {"extensions": {EXTENSION: protocol} if protocol else {}}
+    def __init__(self) -> None:
         self.application_state = WebSocketState.CONNECTED
         self.reads = asyncio.Event()
         self.sent: list[bytes] = []
@@ -112,30 +111,29 @@ async def test_who_is_gone_leaves_nothing_behind_and_is_told_nothing_more() -> N
 
 async def test_a_long_frame_goes_out_in_fragments_of_one_message_with_pings_between_them() -> None:
     wire = Wire()
-    protocol = protocol_on(wire)
-    transport, reader = transport_of(Socket(protocol), Backlog())
+    socket = socket_on(wire)
     whole = bytes(range(256)) * 1_000
-    transport.feed(Rope((whole[:99], whole[99:])))
-    pump = asyncio.ensure_future(transport.pump())
+    socket.outgoing.feed(Rope((whole[:99], whole[99:])))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    protocol.send_keepalive_ping()
-    protocol.pause_writing()
+    socket.heartbeat.ask()
+    socket.pause_writing()
     for _ in range(10):
         await asyncio.sleep(0)
     halted = len(wire.written)
     assert halted < len(whole)
-    protocol.resume_writing()
+    socket.resume_writing()
     await until(lambda: len(wire.written) > len(whole))
     frames = list(read_frames(bytes(wire.written)))
-    assert [opcode for opcode, _, _ in frames].count(Opcode.PING) == 1
+    opcodes = [opcode for opcode, _, _ in frames]
+    assert opcodes.count(Opcode.PING) == 1
+    assert 0 < opcodes.index(Opcode.PING) < len(opcodes) - 1, "between two of them"
     data = [frame for frame in frames if frame[0] != Opcode.PING]
     assert [opcode for opcode, _, _ in data] == [Opcode.BINARY, *[Opcode.CONT] * (len(data) - 1)]
     assert [final for _, final, _ in data] == [False] * (len(data) - 1) + [True]
     assert b"".join(payload for _, _, payload in data) == whole
     assert max(len(payload) for _, _, payload in data) == SLICE
-    pump.cancel()
-    protocol.stop_keepalive()
+    socket.connection_lost(None)
 
 
 def read_frames(wire: bytes) -> list[tuple[int, bool, bytes]]:
@@ -153,17 +151,17 @@ def read_frames(wire: bytes) -> list[tuple[int, bool, bytes]]:
 
 async def test_a_pong_may_be_late_from_who_is_still_reading_and_from_nobody_else() -> None:
     wire = Wire()
-    protocol = protocol_on(wire)
-    protocol.send_keepalive_ping()
-    protocol.pause_writing()
+    socket = socket_on(wire)
+    socket.heartbeat.ask()
+    socket.pause_writing()
     await asyncio.sleep(0.01)
-    protocol.resume_writing()
-    protocol.keepalive_timeout()
+    socket.resume_writing()
+    socket.heartbeat.overdue()
     assert not wire.closed
-    assert protocol.pong_timer is not None
-    protocol.keepalive_timeout()
+    assert socket.heartbeat._timer is not None
+    socket.heartbeat.overdue()
     assert wire.closed
-    protocol.stop_keepalive()
+    socket.connection_lost(None)
 
 
 async def test_a_reader_that_takes_little_stays_and_one_that_takes_nothing_is_closed(tmp_path: Path) -> None:

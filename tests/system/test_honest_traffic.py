@@ -15,6 +15,7 @@ from pycrdt import Doc
 
 from crdt_docs.ids import DocName, Part, TaskId, UserId, new_id
 from crdt_docs.messages.ywebsocket import step1_frame, step2_frame, update_frame
+from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import TYPE, Parsed, parse
 from crdt_docs.updates.splice import Spliced
 from crdt_docs.updates.vectors import decode_state_vector
@@ -81,7 +82,7 @@ class Offload:
         await asyncio.sleep(0)
         return parse(update)
 
-    async def compact(self, part: Part, update: bytes) -> Compacted:
+    async def compact(self, part: Part, update: Rope) -> Compacted:
         raise Unavailable
 
 
