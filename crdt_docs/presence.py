@@ -150,10 +150,17 @@ class AwarenessTable(Generic[C]):
     A5  a removal bears the last clock told to anybody, so that the next state is news to everyone
     """
 
-    def __init__(self) -> None:
+    def __init__(self, above: int = 0) -> None:
+        self._above = above
         self._seats: dict[C, int] = {}
         self._entries: dict[int, _Entry] = {}
         self._departed: OrderedDict[int, _Departed] = OrderedDict()
+
+    @property
+    def highest(self) -> int:
+        """No clock that this table told was above: a table that follows it for the same clients begins here."""
+        here = (entry.out for entry in self._entries.values())
+        return max(self._above, *here, *(departed.out for departed in self._departed.values()), 0)
 
     def known(self) -> tuple[State, ...]:
         """All who are here, as others know them."""
@@ -220,7 +227,7 @@ class AwarenessTable(Generic[C]):
         del self._entries[client]
         self._departed[client] = _Departed(entry.out, entry.principal)
         if len(self._departed) > DEPARTED_KEPT:
-            self._departed.popitem(last=False)
+            self._above = max(self._above, self._departed.popitem(last=False)[1].out)
         return () if entry.text is None else (State(client, entry.out, None),)
 
     def _own(self, connection: C, states: Sequence[State], principal: Hashable) -> int | None:
@@ -253,7 +260,9 @@ class AwarenessTable(Generic[C]):
         entry = self._entries.get(client)
         if entry is None:
             departed = self._departed.pop(client, None)
-            entry = self._entries[client] = _Entry(principal, departed.out if departed else _floor(now))
+            entry = self._entries[client] = _Entry(
+                principal, departed.out if departed else max(floor(now), self._above)
+            )
         entry.connections.add(connection)
         entry.heard = -1
         self._seats[connection] = client
@@ -291,10 +300,10 @@ class AwarenessTable(Generic[C]):
         return (State(said.client, entry.out, entry.text),)
 
 
-def _floor(now: float) -> int:
-    """A clock above any that an earlier table told for an id now unknown: eighths of a second since 2026.
+def floor(now: float) -> int:
+    """A clock above any that a server before this one told for an id now unknown: eighths of a second since 2026.
 
-    A table forgets with its room, but the clients keep the clocks. 32 bits of eighths last until 2043.
+    A server forgets as it ends, but the clients keep the clocks. 32 bits of eighths last until 2043.
     """
     return max(0, int((now - _EPOCH) * _STEPS))
 

@@ -9,10 +9,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
 from crdt_docs.errors import TooLarge
+from crdt_docs.ids import DocName
 from crdt_docs.messages import Awareness, Refused
 from crdt_docs.messages.vocabulary import State, in_portions
 from crdt_docs.messages.ywebsocket import encode
-from crdt_docs.presence import AwarenessTable, Person
+from crdt_docs.presence import AwarenessTable, Person, floor
 from server.domain.access import Principal, PrincipalKey
 from server.domain.errors import CLOSE
 from server.rooms.fanning import Fanned
@@ -27,10 +28,15 @@ def person(principal: Principal) -> Person:
 
 
 class Crowd:
-    """The presence of one room's connections."""
+    """The presence of one room's connections, under clocks ``above`` those that they may know already."""
 
-    def __init__(self) -> None:
-        self._table: AwarenessTable[Connection] = AwarenessTable()
+    def __init__(self, above: int = 0) -> None:
+        self._table: AwarenessTable[Connection] = AwarenessTable(above)
+
+    @property
+    def highest(self) -> int:
+        """No clock that anybody was told is above."""
+        return self._table.highest
 
     def hear(self, connection: Connection, states: tuple[State, ...], peers: Iterable[Connection], now: float) -> None:
         """Take what a peer says about itself and tell everyone; it hears its own words back, as a sign of life."""
@@ -64,3 +70,25 @@ class Crowd:
             if peer.alive and peer.live and peer.parked is None:  # whoever is parked is told everything when it drains
                 peer.quiet = False
                 peer.take(fanned)
+
+
+class Crowds:
+    """The crowds of a server's rooms. Remembers of those that ended how far their clocks ran ahead of the time.
+
+    They do where many join at once, or somebody moves for long; peers come back with those clocks to the room that is
+    loaded next, and would see nobody there until time has caught up.
+    """
+
+    def __init__(self) -> None:
+        self._ahead: dict[DocName, int] = {}
+
+    def begin(self, name: DocName) -> Crowd:
+        """The crowd of a room that was loaded."""
+        return Crowd(self._ahead.get(name, 0))
+
+    def end(self, name: DocName, crowd: Crowd, now: float) -> None:
+        """Its room is gone (Unix seconds)."""
+        time = floor(now)
+        self._ahead = {kept: clock for kept, clock in self._ahead.items() if clock > time}
+        if crowd.highest > time:
+            self._ahead[name] = crowd.highest

@@ -22,6 +22,7 @@ from server.domain.log import DocKey, LogFailed, Snapshot, UpdateLog
 from server.rooms import compacting, composing, lanes
 from server.rooms.compacting import Offload
 from server.rooms.connection import EMPTY_AWARENESS, Connection, Transport
+from server.rooms.crowd import Crowds
 from server.rooms.hearing import Heard, KeySet
 from server.rooms.limits import Limits
 from server.rooms.loading import build
@@ -64,6 +65,7 @@ class Rooms:
     ) -> None:
         self.limits = limits or Limits()
         self.writer = Writer(log, write, clock)
+        self._around = Around(self.writer, self, clock, self.limits, Crowds())
         self._log = log
         self._offload = offload
         self._clock = clock
@@ -283,8 +285,7 @@ class Rooms:
     async def _load(self, name: DocName, slot: _Slot) -> None:
         try:
             opened = await lanes.run(self._read, lambda: self._log.open(name))
-            around = Around(self.writer, self, self._clock, self.limits)
-            room = await build(name, opened, self._shapes[name.part], around)
+            room = await build(name, opened, self._shapes[name.part], self._around)
         except Exception as error:
             if self._slots.get(name) is slot:
                 del self._slots[name]  # the next join tries again; an empty room must never stand for a failed load
@@ -302,6 +303,7 @@ class Rooms:
         if slot is not None and _loaded(slot) is room:
             del self._slots[room.name]
             self._docs.pop(room.doc, None)
+            self._around.crowds.end(room.name, room.crowd, self._clock.now())
 
     # -- the room's host
 
@@ -395,6 +397,4 @@ class Rooms:
 
 
 def _loaded(slot: _Slot) -> Room | None:
-    if slot.room.done() and slot.room.exception() is None:
-        return slot.room.result()
-    return None
+    return slot.room.result() if slot.room.done() and slot.room.exception() is None else None

@@ -33,7 +33,7 @@ from server.domain.errors import CLOSE, CLOSE_RESTART
 from server.domain.log import Actor, Append, Claim, DocKey, LogFailed, Logged
 from server.rooms.attribution import Attribution, Pending
 from server.rooms.connection import Connection
-from server.rooms.crowd import Crowd
+from server.rooms.crowd import Crowds
 from server.rooms.fanning import Fanned, together, window
 from server.rooms.gate import Gate
 from server.rooms.hearing import KeySet, keys_set
@@ -76,6 +76,7 @@ class Around(NamedTuple):
     host: Host
     clock: Clock
     limits: Limits
+    crowds: Crowds
 
 
 class Room:
@@ -97,7 +98,7 @@ class Room:
         self.lock = asyncio.Lock()
         self.lacking: set[Connection] = set()
         self.connections: set[Connection] = set()
-        self.crowd = Crowd()
+        self.crowd = around.crowds.begin(name)
         self.keyed: Counter[str] = Counter()  # how often a key of each root was set here; for composers
         self.snapshot_size = 0
         self.tail_size = 0

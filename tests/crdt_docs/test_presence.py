@@ -29,8 +29,8 @@ WEI = Person("u-wei", "Wei", "user", "laptop")
 class Room:
     """An AwarenessTable and model clients on it: delivers at once, or drops what is under way when a client leaves."""
 
-    def __init__(self) -> None:
-        self.table: AwarenessTable[str] = AwarenessTable()
+    def __init__(self, above: int = 0) -> None:
+        self.table: AwarenessTable[str] = AwarenessTable(above)
         self.clients: dict[str, tuple[YAwareness, Person]] = {}
         self.now = NOW
         self.frames = 0
@@ -134,6 +134,18 @@ def test_everybody_is_visible_at_once_after_the_table_was_lost() -> None:
         room.show("b", {"cursor": n})
     reborn = Room()
     reborn.now = room.now + 10
+    for client in (room.drop("a"), room.drop("b")):
+        reborn.join(str(client.client), client, ANN)
+    assert reborn.seen("1") == {2}
+    assert reborn.seen("2") == {1}
+
+
+def test_everybody_is_visible_at_once_in_the_table_that_follows_one_that_ran_ahead_of_time() -> None:
+    room, a, b = pair()
+    for _ in range(300):
+        room.cut("a")
+        room.join("a", a, ANN)
+    reborn = Room(room.table.highest)
     for client in (room.drop("a"), room.drop("b")):
         reborn.join(str(client.client), client, ANN)
     assert reborn.seen("1") == {2}

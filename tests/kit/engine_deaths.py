@@ -25,10 +25,10 @@ IN_REPLY: Final = 2.0
 """Where a job is done, and half of its reply is under way."""
 
 
-def _real(job: str) -> Callable[..., bytes]:
+def _real(job: str) -> Callable[..., bytes | bytearray]:
     from server.engine import changes, compaction, projections
 
-    jobs: dict[str, Callable[..., bytes]] = {
+    jobs: dict[str, Callable[..., bytes | bytearray]] = {
         "project": projections.project,
         "export": projections.export,
         "profile": projections.profile,
@@ -39,34 +39,34 @@ def _real(job: str) -> Callable[..., bytes]:
     return jobs[job]
 
 
-def project(*arguments: Any) -> bytes:
+def project(*arguments: Any) -> bytes | bytearray:
     return _live("project", arguments)
 
 
-def export(*arguments: Any) -> bytes:
+def export(*arguments: Any) -> bytes | bytearray:
     return _live("export", arguments)
 
 
-def profile(*arguments: Any) -> bytes:
+def profile(*arguments: Any) -> bytes | bytearray:
     return _live("profile", arguments)
 
 
-def changes(*arguments: Any) -> bytes:
+def changes(*arguments: Any) -> bytes | bytearray:
     return _live("changes", arguments)
 
 
-def parse(*arguments: Any) -> bytes:
+def parse(*arguments: Any) -> bytes | bytearray:
     return _live("parse", arguments)
 
 
-def compact(*arguments: Any) -> bytes:
+def compact(*arguments: Any) -> bytes | bytearray:
     return _live("compact", arguments)
 
 
 LANES: Final = {"read": ("project", "export", "profile", "changes"), "parse": ("parse",), "compact": ("compact",)}
 
 
-def _live(job: str, arguments: tuple[Any, ...]) -> bytes:
+def _live(job: str, arguments: tuple[Any, ...]) -> bytes | bytearray:
     """Do the job, or die of it."""
     at = _ordered(job, arguments)
     real = _real(job)
@@ -101,7 +101,7 @@ def _bytes(argument: Any) -> Iterator[bytes]:
         yield from (one for one in argument if isinstance(one, bytes))
 
 
-def _count_calls(real: Callable[..., bytes], arguments: tuple[Any, ...]) -> int:
+def _count_calls(real: Callable[..., bytes | bytearray], arguments: tuple[Any, ...]) -> int:
     calls = 0
 
     def count(frame: FrameType, event: str, what: Any) -> None:

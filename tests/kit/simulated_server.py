@@ -27,6 +27,9 @@ from server.rooms.verdict import Shape
 
 T = TypeVar("T")
 
+A_START = 2.0
+"""Seconds that a process takes to begin, at the least."""
+
 
 class VirtualLane:
     """``server.rooms.lanes.Lane`` whose work takes virtual time. After ``kill`` nothing runs any more."""
@@ -124,6 +127,8 @@ class SimulatedServer:
     async def start(self) -> None:
         """Begin a process over what the ledger holds."""
         self.starts += 1
+        if self.starts > 1:
+            await asyncio.sleep(A_START)
         draw = random.Random(f"{self._seed}/{self.starts}")
         self._handle = Handle(self._ledger)
         self._lanes = [VirtualLane(self._loop, random.Random(f"{self._seed}/{self.starts}/{n}")) for n in range(2)]

@@ -248,7 +248,7 @@ async def test_a_room_that_cannot_release_ends_alone_and_comes_back_from_the_log
         asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context["exception"]))
 
         class Broken(Spliced):
-            def add(self, parsed: Parsed) -> None:
+            def add(self, parsed: Parsed, *, whole: bool = False) -> None:
                 raise ValueError("a gap that can't be")
 
         next(room for room in rooms.live() if room.name == sick).document = Broken()
