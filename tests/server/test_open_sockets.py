@@ -178,6 +178,7 @@ async def test_after_a_fragment_that_holds_nothing_a_message_is_not_begun_anew()
         (b"\xc2\x83\0\0\0\0abc", 1002),
         (b"\x82\xff\x7f" + bytes(7), 4413),
     ],
+    ids=["not masked", "not UTF-8", "a bit that nobody agreed on", "too long"],  # a mask is random
 )
 async def test_broken_bytes_end_it_with_a_code_and_a_long_frame_with_one_that_is_not_sent_again(
     stream: bytes, code: int
