@@ -6,7 +6,7 @@ Owns what is given to whom. Must never decide anything itself, nor listen to a n
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -94,10 +94,10 @@ class EngineOffload:
         """Parse a long frame in a worker."""
         return await self._engine.parse(update)
 
-    async def compact(self, part: Part, update: Rope) -> Compacted:
+    async def compact(self, part: Part, update: Rope, tail: Sequence[bytes] = ()) -> Compacted:
         """Trim and verify a document in a worker."""
-        trimmed, state, index = await self._engine.compact(update, [], finish=FINISH[part])
-        return Compacted(trimmed, index, state)
+        made = await self._engine.compact(update, tail, finish=FINISH[part])
+        return Compacted(made.pieces, made.splice_index, made.state)
 
 
 class Everywhere:

@@ -5,9 +5,10 @@ Owns the check that a snapshot says what the log says (I3). Must never return on
 
 from __future__ import annotations
 
-import marshal
+import struct
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from itertools import accumulate
 from typing import Final
 
 from crdt_docs.lib0 import Bytes
@@ -44,11 +45,21 @@ def parse_frame(update: bytes) -> Bytes:
     return out.out
 
 
+LENGTHS: Final = struct.Struct("<QQ")
+"""Of the state and of the index, before both and the update in what ``compact`` returns: pieces of it can be used."""
+
+
+def compact_joined(snapshot: bytes, index: bytes, lengths: Sequence[int], tail: bytes, finish: str | None) -> bytes:
+    """``compact`` of a tail whose updates, of these lengths, follow on one another."""
+    ends = list(accumulate(lengths))
+    return compact(snapshot, index, [tail[end - n : end] for n, end in zip(lengths, ends, strict=True)], finish)
+
+
 def compact(snapshot: bytes, index: bytes, tail: Sequence[bytes], finish: str | None) -> bytes:
     """Snapshot (empty for none) and tail as one trimmed update with its splice index.
 
-    ``finish`` names ``module:function``, which makes the gate's state out of the parsed result. Returns
-    marshal((update, state, index)).
+    ``finish`` names ``module:function``, which makes the gate's state out of the parsed result. Returns ``LENGTHS``,
+    state, index, update.
     """
     spliced = Spliced.load(snapshot, index) if snapshot else Spliced()
     for update in tail:
@@ -62,7 +73,8 @@ def compact(snapshot: bytes, index: bytes, tail: Sequence[bytes], finish: str | 
             raise Unequal("trimming lost a deletion")
     update = trimmed.full()
     state = _finisher(finish)(parse(update)) if finish else b""
-    return marshal.dumps((update, state, trimmed.dump_index()))
+    made = trimmed.dump_index()
+    return b"".join((LENGTHS.pack(len(state), len(made)), state, made, update))
 
 
 def _finisher(path: str) -> Callable[[Parsed], bytes]:

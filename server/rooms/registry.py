@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 from crdt_docs.ids import DocName, Part, TaskId, TokenId, UserId
 from crdt_docs.updates.compose import Composer
@@ -29,8 +29,12 @@ from server.rooms.loading import build
 from server.rooms.quota import Quotas
 from server.rooms.revocations import Matches, Revocations
 from server.rooms.room import Around, Room
+from server.rooms.storing import store
 from server.rooms.verdict import Shape
 from server.rooms.writer import Writer
+
+SWEPT: Final = 100
+"""Rooms that are swept before others may run; about a millisecond."""
 
 
 class Read(NamedTuple):
@@ -285,7 +289,7 @@ class Rooms:
     async def _load(self, name: DocName, slot: _Slot) -> None:
         try:
             opened = await lanes.run(self._read, lambda: self._log.open(name))
-            room = await build(name, opened, self._shapes[name.part], self._around)
+            room, made = await build(name, opened, self._shapes[name.part], self._around, self._offload)
         except Exception as error:
             if self._slots.get(name) is slot:
                 del self._slots[name]  # the next join tries again; an empty room must never stand for a failed load
@@ -294,8 +298,22 @@ class Rooms:
             return
         self._docs[room.doc] = room
         slot.room.set_result(room)
+        if made is not None:
+            room.since_compaction = []
+            self._tasks.create_task(self._keep(room, made), name=f"rooms: keep {name}")
         if self._shared:
             self.wants_rebase(room)  # what was appended since the log was read, nobody told us
+
+    async def _keep(self, room: Room, made: Snapshot) -> None:
+        """Store the snapshot that was made when the room was loaded; if that fails, the log holds it still."""
+        try:
+            async with self._compactions:
+                if not room.dead:
+                    await store(self._log, self._write, room.doc, made)
+        except (Unavailable, LogFailed, OSError):
+            room.compact_after = self._clock.monotonic() + self.limits.compact_retry
+        finally:
+            room.since_compaction = None
 
     def drop(self, room: Room) -> None:
         """Forget a room that ended; the next join loads it anew."""
@@ -373,12 +391,18 @@ class Rooms:
             for revocations in (self._revoked, self._demoted):
                 revocations.forget(now - self.limits.revocation_memory)
             keepalive = beat % max(1, int(self.limits.keepalive)) == 0
-            for room in self.live():
-                self._sweep_connections(room, now, keepalive)
-                slot = self._slots.get(room.name)
-                idle = not room.connections and room.settled and now - room.idle_since > self.limits.idle
-                if slot is not None and not slot.users and idle and room.since_compaction is None:
-                    room.dissolve(CLOSE_RESTART, "idle")
+            for number, room in enumerate(self.live(), 1):
+                if not room.dead:
+                    self._sweep_room(room, now, keepalive)
+                if not number % SWEPT:
+                    await asyncio.sleep(0)
+
+    def _sweep_room(self, room: Room, now: float, keepalive: bool) -> None:
+        self._sweep_connections(room, now, keepalive)
+        slot = self._slots.get(room.name)
+        idle = not room.connections and room.settled and now - room.idle_since > self.limits.idle
+        if slot is not None and not slot.users and idle and room.since_compaction is None:
+            room.dissolve(CLOSE_RESTART, "idle")
 
     def _sweep_connections(self, room: Room, now: float, keepalive: bool) -> None:
         wall = self._clock.now()

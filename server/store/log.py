@@ -17,6 +17,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Self, TypeVar
@@ -35,7 +37,7 @@ from server.domain.log import (
     Snapshot,
     Span,
 )
-from server.store import actors, rows
+from server.store import actors, pieces, rows
 from server.store import log_writing as write
 from server.store.authorship import read_authors, read_cuts
 from server.store.lines import Line, scan
@@ -171,7 +173,8 @@ class SqliteLog:
     def replace(self, doc: DocKey, snapshot: Snapshot) -> bool:
         """Store the snapshot and drop the rows that it covers, in one transaction. False if it is an older one.
 
-        False as well if the generation is over. Raises ValueError if it covers what was never logged.
+        One in pieces must be staged, and leaves the rows to ``drop_covered``. False as well if the generation is over.
+        Raises ValueError if it covers what was never logged.
         """
         with self._committing() as connection:
             line = self._lines.get(doc)
@@ -179,17 +182,46 @@ class SqliteLog:
                 return False
             if snapshot.seq > line.head:
                 raise ValueError(f"a snapshot up to {snapshot.seq} of a document whose head is {line.head}")
-            count = line.covered(snapshot.seq)
+            count, long = line.covered(snapshot.seq), bool(snapshot.pieces)
+            if long and pieces.present(connection, doc, snapshot.seq) != len(snapshot.pieces):
+                return False
             connection.execute("BEGIN IMMEDIATE")
             if not line.stored:
                 write.insert_document(connection, line)
             write.insert_snapshot(connection, line, snapshot, self._vault)
-            write.delete_rows(connection, line.ids[:count] if line.ids else ())
+            write.delete_rows(connection, line.ids[:count] if line.ids and not long else ())
             connection.execute("COMMIT")
             with self._looking:
                 line.stored = True
                 line.snapshot = snapshot.seq
-                line.drop(count)
+                line.drop(count, later=long)
+            return True
+
+    def stage(self, doc: DocKey, snapshot: Snapshot) -> list[Callable[[], None]]:
+        """What to do, one after the other, before ``replace`` by a snapshot in pieces. Each is a short commit."""
+
+        def put(number: int, data: bytes) -> None:
+            with self._committing() as connection:
+                line = self._lines.get(doc)
+                if line is not None:
+                    pieces.insert(connection, self._vault, line.name.task, doc, snapshot.seq, number, data)
+
+        return [partial(put, number, data) for number, data in enumerate(snapshot.pieces)]
+
+    def drop_covered(self, doc: DocKey) -> bool:
+        """Remove some of what ``replace`` left: a short commit. Whether there may be more."""
+        with self._committing() as connection:
+            line = self._lines.get(doc)
+            if line is None or line.snapshot is None:
+                return False
+            some = write.some_rows(connection, line.left)
+            if not some:
+                return pieces.drop_before(connection, doc, line.snapshot)
+            connection.execute("BEGIN IMMEDIATE")
+            write.delete_rows(connection, some)
+            connection.execute("COMMIT")
+            with self._looking:
+                del line.left[: len(some)]
             return True
 
     def fork(self, name: DocName, snapshot: Snapshot, reason: str) -> Opened:
@@ -208,7 +240,7 @@ class SqliteLog:
                     write.insert_document(connection, old)
                 write.set_aside(connection, old.key, line.key, reason)
             write.insert_document(connection, line)
-            moved = Snapshot(line.head, snapshot.update, snapshot.state, snapshot.index)
+            moved = replace(snapshot.whole(), seq=line.head)
             write.insert_snapshot(connection, line, moved, self._vault)
             connection.execute("COMMIT")
             with self._looking:

@@ -26,7 +26,7 @@ from crdt_docs.ids import Part, TaskId, UserId
 from crdt_docs.rope import Rope
 from crdt_docs.schema import MARKS, NODES, PART_ROOTS
 from crdt_docs.updates.parse import Id, Parsed, parse
-from crdt_docs.updates.splice import Spliced
+from crdt_docs.updates.splice import Spliced, merge
 from crdt_docs.updates.trim import trim
 from server.domain.access import Role
 from server.domain.errors import Unavailable
@@ -83,11 +83,11 @@ class Inline:
     async def parse(self, update: bytes) -> Parsed:
         return parse(update)
 
-    async def compact(self, part: Part, update: Rope) -> Compacted:
-        document = Spliced.load(trim(bytes(update)))
+    async def compact(self, part: Part, update: Rope, tail: Sequence[bytes] = ()) -> Compacted:
+        document = Spliced.load(trim(merge([*filter(None, [bytes(update)]), *tail])))
         gate = Gate(SHAPES[part])
         gate.restore(parse(document.full()))
-        return Compacted(document.full(), document.dump_index(), gate.dump())
+        return Compacted([document.full()], document.dump_index(), gate.dump())
 
 
 class LateEngine:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from crdt_docs.ids import DocName, Part, TaskId, UserId, new_id
 from crdt_docs.messages.ywebsocket import step1_frame, step2_frame, update_frame
 from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import MAP_TYPE, Parsed, parse
-from crdt_docs.updates.splice import Spliced
+from crdt_docs.updates.splice import Spliced, merge
 from crdt_docs.updates.trim import trim
 from server.domain.access import Principal, Role
 from server.domain.clock import SystemClock
@@ -42,12 +42,12 @@ class Inline:
         await asyncio.sleep(0)
         return parse(update)
 
-    async def compact(self, part: Part, update: Rope) -> Compacted:
+    async def compact(self, part: Part, update: Rope, tail: Sequence[bytes] = ()) -> Compacted:
         await asyncio.sleep(0)
-        document = Spliced.load(trim(bytes(update)))
+        document = Spliced.load(trim(merge([*filter(None, [bytes(update)]), *tail])))
         gate = Gate(SHAPES[part])
         gate.restore(parse(document.full()))
-        return Compacted(document.full(), document.dump_index(), gate.dump())
+        return Compacted([document.full()], document.dump_index(), gate.dump())
 
 
 class Peer:

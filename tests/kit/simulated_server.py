@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import marshal
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from kit.ledger import Handle, Ledger
@@ -15,10 +14,11 @@ from kit.virtual_time import LoopClock
 from crdt_docs.ids import DocName, Part
 from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import Parsed, parse
+from crdt_docs.updates.source import Source
 from server.domain.access import Principal, Role
 from server.domain.errors import CLOSE, ClewError, Conflict, Forbidden, Unavailable
 from server.domain.log import LogFailed
-from server.engine.compaction import compact
+from server.engine.compaction import LENGTHS, compact
 from server.rooms.compacting import Compacted
 from server.rooms.gate import Gate
 from server.rooms.limits import Limits
@@ -74,17 +74,19 @@ class InlineOffload:
         await asyncio.sleep(self._draw.uniform(0, 0.05))
         return parse(update)
 
-    async def compact(self, part: Part, update: Rope) -> Compacted:
+    async def compact(self, part: Part, update: Rope, tail: Sequence[bytes] = ()) -> Compacted:
         """Compact; raises Unavailable now and then. What must never happen goes to ``failures``."""
         await asyncio.sleep(self._draw.uniform(0, 0.05))
         if self._draw.random() < 0.1:
             raise Unavailable("the worker died")
         try:
-            trimmed, state, index = marshal.loads(compact(bytes(update), b"", (), f"{__name__}:gate_state"))
+            made = compact(bytes(update), b"", tail, f"{__name__}:gate_state")
         except Exception as error:
             self._failures.append(error)
             raise Conflict(str(error)) from error
-        return Compacted(trimmed, index, state)
+        source = Source([made])
+        state, index = map(source.take, LENGTHS.unpack(source.take(LENGTHS.size)))
+        return Compacted(source.pieces(), index, state)
 
 
 SHAPES: dict[Part, Shape] = {
