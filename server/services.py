@@ -19,6 +19,7 @@ from server.domain.access import Role
 from server.domain.agent import BUILT_IN, Agent
 from server.domain.clock import Clock, SystemClock
 from server.domain.errors import ClewError
+from server.domain.log import Snapshot
 from server.doors.authentication import Keyring
 from server.doors.authority import Authority
 from server.doors.bound import Bound
@@ -94,9 +95,16 @@ class EngineOffload:
         """Parse a long frame in a worker."""
         return await self._engine.parse(update)
 
-    async def compact(self, part: Part, update: Rope, tail: Sequence[bytes] = ()) -> Compacted:
+    async def compact(self, part: Part, update: Rope) -> Compacted:
         """Trim and verify a document in a worker."""
-        made = await self._engine.compact(update, tail, finish=FINISH[part])
+        made = await self._engine.compact(update, [], finish=FINISH[part])
+        return Compacted(made.pieces, made.splice_index, made.state)
+
+    async def fold(self, part: Part, snapshot: Snapshot | None, tail: Sequence[bytes]) -> Compacted:
+        """Splice a tail onto a snapshot in a worker."""
+        whole = Rope(snapshot.parts if snapshot is not None else ())
+        index = snapshot.index if snapshot is not None else b""
+        made = await self._engine.compact(whole, tail, index, FINISH[part], trim=False)
         return Compacted(made.pieces, made.splice_index, made.state)
 
 

@@ -39,7 +39,10 @@ JOBS: Final[dict[LaneName, dict[str, str]]] = {
         "judge": "server.engine.judging:judge",
     },
     "parse": {"parse": "server.engine.compaction:parse_frame"},
-    "compact": {"compact": "server.engine.compaction:compact_joined"},
+    "compact": {
+        "compact": "server.engine.compaction:compact_joined",
+        "fold": "server.engine.compaction:fold_joined",
+    },
 }
 """Which functions each lane's workers know. Only ``read`` loads native code."""
 WORKERS: Final[dict[LaneName, int]] = {"read": 2, "parse": 1, "compact": 1}
@@ -229,15 +232,21 @@ class Engine:
         return Parsed(update, sections, deletes)
 
     async def compact(
-        self, snapshot: bytes | Rope, tail: Sequence[bytes], index: bytes = b"", finish: str | None = None
+        self,
+        snapshot: bytes | Rope,
+        tail: Sequence[bytes],
+        index: bytes = b"",
+        finish: str | None = None,
+        *,
+        trim: bool = True,
     ) -> Compacted:
         """Snapshot and tail as one trimmed, verified update. ``index`` is the snapshot's, and only saves time.
 
-        ``finish`` is another function than the engine's own, for documents of another kind. What is long is neither
-        handed over nor taken back in one go, so that others can run meanwhile.
+        Without ``trim`` it is all as it was. ``finish`` is another function than the engine's own, for documents of
+        another kind. What is long is neither handed over nor taken back in one go, so that others can run meanwhile.
         """
         arguments = (_rope(snapshot), index, [len(update) for update in tail], Rope(tail), finish or self._finish)
-        made = await self._lanes["compact"].run("compact", arguments)
+        made = await self._lanes["compact"].run("compact" if trim else "fold", arguments)
         state, found = LENGTHS.unpack_from(made)
         state_end = LENGTHS.size + state
         index_end = state_end + found

@@ -31,11 +31,12 @@ class Offload(Protocol):
         """``crdt_docs.updates.parse.parse``; raises what it raises, or Unavailable."""
         ...
 
-    async def compact(self, part: Part, update: Rope, tail: Sequence[bytes] = ()) -> Compacted:
-        """Trim a whole document, and what follows on it, and verify the result; raises Unavailable or Conflict.
+    async def compact(self, part: Part, update: Rope) -> Compacted:
+        """Trim a whole document and verify the result; raises Unavailable or Conflict."""
+        ...
 
-        An empty rope stands for no document.
-        """
+    async def fold(self, part: Part, snapshot: Snapshot | None, tail: Sequence[bytes]) -> Compacted:
+        """Splice a tail onto a snapshot, trimming nothing; raises Unavailable or Conflict."""
         ...
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from crdt_docs.errors import Malformed
 from crdt_docs.ids import DocName
-from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import Parsed
 from crdt_docs.updates.splice import Spliced
 from server.domain.errors import ClewError
-from server.domain.log import Opened, Snapshot
+from server.domain.log import Opened
 from server.rooms import slices
 from server.rooms.compacting import Offload
 from server.rooms.gate import Gate
@@ -23,17 +22,9 @@ BREATH: Final = 4 * 1024
 """Bytes of small updates that are read before others may run; a few milliseconds."""
 
 
-class Built(NamedTuple):
-    """A room, and the snapshot to store because it was made on the way."""
-
-    room: Room
-    made: Snapshot | None
-
-
-async def build(name: DocName, opened: Opened, shape: Shape, around: Around, offload: Offload) -> Built:
+async def build(name: DocName, opened: Opened, shape: Shape, around: Around, offload: Offload) -> Room:
     """Snapshot and tail, in slices; what is long is read elsewhere. Raises ValueError for a log with a gap."""
-    made = await _fold(name, opened, around, offload)
-    start = opened if made is None else replace(opened, snapshot=made, tail=())
+    start = await _fold(name, opened, around, offload)
     gate, document = await _load(start, shape, offload, name)
     read = 0
     for logged in start.tail:
@@ -46,21 +37,20 @@ async def build(name: DocName, opened: Opened, shape: Shape, around: Around, off
             await asyncio.sleep(0)
     room = Room(name, opened.doc, opened.generation, gate, document, opened.head, around)
     room.quarantined = opened.quarantined
-    room.snapshot_size = start.snapshot.size if start.snapshot else 0
-    room.tail_size = sum(len(logged.update) for logged in start.tail)
-    return Built(room, made)
+    room.snapshot_size = opened.snapshot.size if opened.snapshot else 0
+    room.tail_size = sum(len(logged.update) for logged in opened.tail)
+    return room
 
 
-async def _fold(name: DocName, opened: Opened, around: Around, offload: Offload) -> Snapshot | None:
-    """A long tail is compacted before it is read: a worker does in peace what would take all turns of the loop."""
+async def _fold(name: DocName, opened: Opened, around: Around, offload: Offload) -> Opened:
+    """A long tail is spliced onto its snapshot before it is read: a worker does what would take many turns here."""
     if sum(len(logged.update) for logged in opened.tail) <= around.limits.compact_tail:
-        return None
-    before = opened.snapshot.parts if opened.snapshot is not None else ()
+        return opened
     try:
-        made = await offload.compact(name.part, Rope(before), [logged.update for logged in opened.tail])
+        made = await offload.fold(name.part, opened.snapshot, [logged.update for logged in opened.tail])
     except ClewError:
-        return None  # then it is read here, in slices
-    return made.snapshot(opened.head)
+        return opened  # then it is read here, in slices
+    return replace(opened, snapshot=made.snapshot(opened.head), tail=())
 
 
 async def _load(opened: Opened, shape: Shape, offload: Offload, name: DocName) -> tuple[Gate, Spliced]:

@@ -29,7 +29,6 @@ from server.rooms.loading import build
 from server.rooms.quota import Quotas
 from server.rooms.revocations import Matches, Revocations
 from server.rooms.room import Around, Room
-from server.rooms.storing import store
 from server.rooms.verdict import Shape
 from server.rooms.writer import Writer
 
@@ -289,7 +288,7 @@ class Rooms:
     async def _load(self, name: DocName, slot: _Slot) -> None:
         try:
             opened = await lanes.run(self._read, lambda: self._log.open(name))
-            room, made = await build(name, opened, self._shapes[name.part], self._around, self._offload)
+            room = await build(name, opened, self._shapes[name.part], self._around, self._offload)
         except Exception as error:
             if self._slots.get(name) is slot:
                 del self._slots[name]  # the next join tries again; an empty room must never stand for a failed load
@@ -298,22 +297,8 @@ class Rooms:
             return
         self._docs[room.doc] = room
         slot.room.set_result(room)
-        if made is not None:
-            room.since_compaction = []
-            self._tasks.create_task(self._keep(room, made), name=f"rooms: keep {name}")
         if self._shared:
             self.wants_rebase(room)  # what was appended since the log was read, nobody told us
-
-    async def _keep(self, room: Room, made: Snapshot) -> None:
-        """Store the snapshot that was made when the room was loaded; if that fails, the log holds it still."""
-        try:
-            async with self._compactions:
-                if not room.dead:
-                    await store(self._log, self._write, room.doc, made)
-        except (Unavailable, LogFailed, OSError):
-            room.compact_after = self._clock.monotonic() + self.limits.compact_retry
-        finally:
-            room.since_compaction = None
 
     def drop(self, room: Room) -> None:
         """Forget a room that ended; the next join loads it anew."""

@@ -31,6 +31,7 @@ from crdt_docs.updates.trim import trim
 from server.domain.access import Role
 from server.domain.errors import Unavailable
 from server.domain.likeness import Profile
+from server.domain.log import Snapshot
 from server.doors.built_in import BuiltIn
 from server.doors.cookie import Cookies
 from server.doors.erasure import Erasure, Present, Stores
@@ -83,11 +84,14 @@ class Inline:
     async def parse(self, update: bytes) -> Parsed:
         return parse(update)
 
-    async def compact(self, part: Part, update: Rope, tail: Sequence[bytes] = ()) -> Compacted:
-        document = Spliced.load(trim(merge([*filter(None, [bytes(update)]), *tail])))
+    async def compact(self, part: Part, update: Rope) -> Compacted:
+        document = Spliced.load(trim(bytes(update)))
         gate = Gate(SHAPES[part])
         gate.restore(parse(document.full()))
         return Compacted([document.full()], document.dump_index(), gate.dump())
+
+    async def fold(self, part: Part, snapshot: Snapshot | None, tail: Sequence[bytes]) -> Compacted:
+        return await self.compact(part, Rope([merge([*(snapshot.parts if snapshot else ()), *tail])]))
 
 
 class LateEngine:

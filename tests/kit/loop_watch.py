@@ -73,7 +73,7 @@ def main() -> None:
         await serve(self, *arguments)
         del watch
 
-    uvicorn.Server.serve = watched  # type: ignore[method-assign]
+    uvicorn.Server.serve = watched  # type: ignore[method-assign, assignment]
     sys.exit(clew())
 
 

@@ -18,6 +18,7 @@ from crdt_docs.updates.splice import Spliced, merge
 from crdt_docs.updates.trim import trim
 from server.domain.access import Principal, Role
 from server.domain.clock import SystemClock
+from server.domain.log import Snapshot
 from server.rooms.compacting import Compacted
 from server.rooms.connection import Connection
 from server.rooms.gate import Gate
@@ -42,12 +43,15 @@ class Inline:
         await asyncio.sleep(0)
         return parse(update)
 
-    async def compact(self, part: Part, update: Rope, tail: Sequence[bytes] = ()) -> Compacted:
+    async def compact(self, part: Part, update: Rope) -> Compacted:
         await asyncio.sleep(0)
-        document = Spliced.load(trim(merge([*filter(None, [bytes(update)]), *tail])))
+        document = Spliced.load(trim(bytes(update)))
         gate = Gate(SHAPES[part])
         gate.restore(parse(document.full()))
         return Compacted([document.full()], document.dump_index(), gate.dump())
+
+    async def fold(self, part: Part, snapshot: Snapshot | None, tail: Sequence[bytes]) -> Compacted:
+        return await self.compact(part, Rope([merge([*(snapshot.parts if snapshot else ()), *tail])]))
 
 
 class Peer:

@@ -15,9 +15,10 @@ from crdt_docs.ids import DocName, Part
 from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.source import Source
+from crdt_docs.updates.splice import merge
 from server.domain.access import Principal, Role
 from server.domain.errors import CLOSE, ClewError, Conflict, Forbidden, Unavailable
-from server.domain.log import LogFailed
+from server.domain.log import LogFailed, Snapshot
 from server.engine.compaction import LENGTHS, compact
 from server.rooms.compacting import Compacted
 from server.rooms.gate import Gate
@@ -74,19 +75,23 @@ class InlineOffload:
         await asyncio.sleep(self._draw.uniform(0, 0.05))
         return parse(update)
 
-    async def compact(self, part: Part, update: Rope, tail: Sequence[bytes] = ()) -> Compacted:
+    async def compact(self, part: Part, update: Rope) -> Compacted:
         """Compact; raises Unavailable now and then. What must never happen goes to ``failures``."""
         await asyncio.sleep(self._draw.uniform(0, 0.05))
         if self._draw.random() < 0.1:
             raise Unavailable("the worker died")
         try:
-            made = compact(bytes(update), b"", tail, f"{__name__}:gate_state")
+            made = compact(bytes(update), b"", (), f"{__name__}:gate_state")
         except Exception as error:
             self._failures.append(error)
             raise Conflict(str(error)) from error
         source = Source([made])
         state, index = map(source.take, LENGTHS.unpack(source.take(LENGTHS.size)))
         return Compacted(source.pieces(), index, state)
+
+    async def fold(self, part: Part, snapshot: Snapshot | None, tail: Sequence[bytes]) -> Compacted:
+        """Snapshot and tail in one, or not."""
+        return await self.compact(part, Rope([merge([*(snapshot.parts if snapshot else ()), *tail])]))
 
 
 SHAPES: dict[Part, Shape] = {
