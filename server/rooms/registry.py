@@ -29,6 +29,7 @@ from server.rooms.loading import build
 from server.rooms.quota import Quotas
 from server.rooms.revocations import Matches, Revocations
 from server.rooms.room import Around, Room
+from server.rooms.slot import Slot
 from server.rooms.verdict import Shape
 from server.rooms.writer import Writer
 
@@ -43,12 +44,6 @@ class Read(NamedTuple):
     generation: int
     update: bytes
     quarantined: str | None
-
-
-class _Slot:
-    def __init__(self) -> None:
-        self.room: asyncio.Future[Room] = asyncio.get_running_loop().create_future()
-        self.users = 0
 
 
 class Rooms:
@@ -76,7 +71,7 @@ class Rooms:
         self._write = write
         self._read = read
         self._heard: list[Heard] = []
-        self._slots: dict[DocName, _Slot] = {}
+        self._slots: dict[DocName, Slot] = {}
         self._tasks = asyncio.TaskGroup()
         self._sweeper: asyncio.Task[None] | None = None
         self._compactions = asyncio.Semaphore(1)
@@ -115,7 +110,7 @@ class Rooms:
 
     def live(self) -> list[Room]:
         """The rooms that are loaded."""
-        return [room for slot in self._slots.values() if (room := _loaded(slot)) is not None]
+        return [room for slot in self._slots.values() if (room := slot.loaded) is not None]
 
     async def join(self, name: DocName, principal: Principal, role: Role, transport: Transport) -> Connection:
         """Let a peer into a document's room. The caller gives ``Connection.leave`` when the socket is gone."""
@@ -269,12 +264,12 @@ class Rooms:
     # -- loading and dropping
 
     @contextmanager
-    def _using(self, name: DocName) -> Iterator[_Slot]:
+    def _using(self, name: DocName) -> Iterator[Slot]:
         if self._closing:
             raise Unavailable("the server restarts")
         slot = self._slots.get(name)
         if slot is None:
-            slot = self._slots[name] = _Slot()
+            slot = self._slots[name] = Slot()
             self._tasks.create_task(self._load(name, slot), name=f"rooms: load {name}")
         slot.users += 1
         try:
@@ -282,10 +277,10 @@ class Rooms:
         finally:
             slot.users -= 1
 
-    async def _room(self, slot: _Slot) -> Room:
+    async def _room(self, slot: Slot) -> Room:
         return await asyncio.shield(slot.room)
 
-    async def _load(self, name: DocName, slot: _Slot) -> None:
+    async def _load(self, name: DocName, slot: Slot) -> None:
         try:
             opened = await lanes.run(self._read, lambda: self._log.open(name))
             room = await build(name, opened, self._shapes[name.part], self._around, self._offload)
@@ -303,7 +298,7 @@ class Rooms:
     def drop(self, room: Room) -> None:
         """Forget a room that ended; the next join loads it anew."""
         slot = self._slots.get(room.name)
-        if slot is not None and _loaded(slot) is room:
+        if slot is not None and slot.loaded is room:
             del self._slots[room.name]
             self._docs.pop(room.doc, None)
             self._around.crowds.end(room.name, room.crowd, self._clock.now())
@@ -403,7 +398,3 @@ class Rooms:
                 if connection.quiet and not spoke:
                     connection.transport.send(EMPTY_AWARENESS)
                 connection.quiet = True
-
-
-def _loaded(slot: _Slot) -> Room | None:
-    return slot.room.result() if slot.room.done() and slot.room.exception() is None else None

@@ -37,7 +37,7 @@ from server.domain.log import (
     Snapshot,
     Span,
 )
-from server.store import actors, pieces, rows
+from server.store import actors, pieces
 from server.store import log_writing as write
 from server.store.authorship import read_authors, read_cuts
 from server.store.lines import Line, scan
@@ -50,7 +50,7 @@ from server.store.log_file import (
     open_for_writing,
 )
 from server.store.log_planning import Plan
-from server.store.log_reading import Gone, read_claims, read_logged, read_snapshot
+from server.store.log_reading import Gone, read_claims, read_logged, read_snapshot, read_tail
 from server.store.vault import Vault
 
 Read = TypeVar("Read")
@@ -160,9 +160,9 @@ class SqliteLog:
         commit failed.
         """
         with self._committing() as connection:
-            plan = Plan()
+            plan = Plan(self._lines, self._actors, self._vault, self._next_row)
             for append in batch:
-                plan.answers.append(self._plan(connection, plan, append))
+                plan.take(connection, append)
             plan.write(connection, self._actors.fresh())
             self._publish(plan)
         for watcher in self._watchers:
@@ -199,14 +199,12 @@ class SqliteLog:
 
     def stage(self, doc: DocKey, snapshot: Snapshot) -> list[Callable[[], None]]:
         """What to do, one after the other, before ``replace`` by a snapshot in pieces. Each is a short commit."""
+        return [partial(self._put, doc, snapshot.seq, number, data) for number, data in enumerate(snapshot.pieces)]
 
-        def put(number: int, data: bytes) -> None:
-            with self._committing() as connection:
-                line = self._lines.get(doc)
-                if line is not None:
-                    pieces.insert(connection, self._vault, line.name.task, doc, snapshot.seq, number, data)
-
-        return [partial(put, number, data) for number, data in enumerate(snapshot.pieces)]
+    def _put(self, doc: DocKey, seq: int, number: int, data: bytes) -> None:
+        with self._committing() as connection:
+            if (line := self._lines.get(doc)) is not None:
+                pieces.insert(connection, self._vault, line.name.task, doc, seq, number, data)
 
     def drop_covered(self, doc: DocKey) -> bool:
         """Remove some of what ``replace`` left: a short commit. Whether there may be more."""
@@ -352,31 +350,6 @@ class SqliteLog:
             self._next_key += 1
         return Line(key, name)
 
-    def _plan(self, connection: sqlite3.Connection, plan: Plan, append: Append) -> int | None:
-        doc = append.doc
-        line = self._lines.get(doc)
-        if line is None or plan.heads.get(doc, line.head) != append.after:
-            return None
-        claims = plan.settle(connection, append)
-        if claims is None:
-            return None
-        plan.claims.update(claims)
-        plan.lines[doc] = line
-        n = len(append.entries)
-        if n:
-            seq = append.after + 1
-            numbered = []
-            for at, entry in enumerate(append.entries, seq):
-                number = self._actors.number(connection, entry.actor)
-                numbered.append((number, entry.at, entry.update))
-                if entry.begun or entry.cut:
-                    plan.authorship.note(connection, doc, at, number, entry)
-            kid, data = self._vault.seal(line.name.task, rows.place(doc, seq, n), rows.pack(numbered))
-            crc = rows.checksum(doc, seq, n, data)
-            plan.rows.append((self._next_row + len(plan.rows), doc, seq, n, crc, kid, data))
-        plan.heads[doc] = append.after + n
-        return append.after + n
-
     def _publish(self, plan: Plan) -> None:
         self._actors.commit()
         with self._looking:
@@ -413,14 +386,9 @@ class SqliteLog:
         with self._readers.one() as connection:
             snapshot = read_snapshot(connection, name, line.key, self._vault.open)
             covered = snapshot.seq if snapshot else 0
-            if not expected <= covered <= head:
-                raise Gone(f"its snapshot reaches to {covered}, where {expected} was expected")
-            place = (ids, covered, self._vault.open)
-            tail = read_logged(connection, name, line.key, *place) if covered < head else []
-            if covered + len(tail) != head:
-                raise Gone(f"the updates {covered + 1} to {head} are not all there")
+            tail = read_tail(connection, name, line.key, ids, covered, (expected, head), self._vault.open)
             claims = read_claims(connection, line.key)
-        return Opened(line.key, line.generation, head, line.quarantined, snapshot, tuple(tail), claims)
+        return Opened(line.key, line.generation, head, line.quarantined, snapshot, tail, claims)
 
     def _tail(self, doc: DocKey, after: int) -> list[Logged]:
         with self._looking:

@@ -54,6 +54,28 @@ def read_logged(
     return found
 
 
+def read_tail(
+    connection: sqlite3.Connection,
+    name: DocName,
+    doc: DocKey,
+    ids: Sequence[int],
+    covered: int,
+    bounds: tuple[int, int],
+    opened: Opener = plain,
+) -> tuple[Logged, ...]:
+    """All updates after the snapshot, in those rows. Raises Gone if any are not there.
+
+    ``bounds`` are the seq that the snapshot reaches to at least, and the head.
+    """
+    expected, head = bounds
+    if not expected <= covered <= head:
+        raise Gone(f"its snapshot reaches to {covered}, where {expected} was expected")
+    tail = read_logged(connection, name, doc, ids, covered, opened) if covered < head else []
+    if covered + len(tail) != head:
+        raise Gone(f"the updates {covered + 1} to {head} are not all there")
+    return tuple(tail)
+
+
 def _checked(name: DocName, row: Row, opened: Opener) -> list[Framed]:
     try:
         return unpack(row, opened)
