@@ -6,7 +6,7 @@ Owns what is given to whom. Must never decide anything itself, nor listen to a n
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -19,6 +19,7 @@ from server.domain.access import Role
 from server.domain.agent import BUILT_IN, Agent
 from server.domain.clock import Clock, SystemClock
 from server.domain.errors import ClewError
+from server.domain.log import Snapshot
 from server.doors.authentication import Keyring
 from server.doors.authority import Authority
 from server.doors.bound import Bound
@@ -96,8 +97,15 @@ class EngineOffload:
 
     async def compact(self, part: Part, update: Rope) -> Compacted:
         """Trim and verify a document in a worker."""
-        trimmed, state, index = await self._engine.compact(update, [], finish=FINISH[part])
-        return Compacted(trimmed, index, state)
+        made = await self._engine.compact(update, [], finish=FINISH[part])
+        return Compacted(made.pieces, made.splice_index, made.state)
+
+    async def fold(self, part: Part, snapshot: Snapshot | None, tail: Sequence[bytes]) -> Compacted:
+        """Splice a tail onto a snapshot in a worker."""
+        whole = Rope(snapshot.parts if snapshot is not None else ())
+        index = snapshot.index if snapshot is not None else b""
+        made = await self._engine.compact(whole, tail, index, FINISH[part], trim=False)
+        return Compacted(made.pieces, made.splice_index, made.state)
 
 
 class Everywhere:

@@ -11,6 +11,10 @@ from kit.yjs_oracle import YjsOracle, require_node
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seed", help="play this one schedule of the simulation again")
     parser.addoption("--minutes", type=float, default=30.0, help="how long each soak of fuzz lasts")
+    parser.addoption("--megabytes", type=float, help="how large the large document of the soak is")
+    parser.addoption("--clients", type=int, help="how many clients of the soak join, or come back at once")
+    parser.addoption("--updates", type=int, help="how many updates of the soak go into one document")
+    parser.addoption("--typing", type=int, help="how many other documents of the soak are typed in")
 
 
 @pytest.fixture(scope="session")

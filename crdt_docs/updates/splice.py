@@ -9,18 +9,25 @@ struct that overlaps what they have, so a difference is cut exactly at the state
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from typing import Final
 from zlib import crc32
 
 from crdt_docs.errors import Malformed
 from crdt_docs.lib0 import Reader, varuint
 from crdt_docs.rope import Piece, Rope
-from crdt_docs.updates.cut import cut, read_varuint
+from crdt_docs.updates.cut import cut
+from crdt_docs.updates.delete_bytes import DeleteBytes, read_normal
 from crdt_docs.updates.parse import SKIP, Parsed, Section, parse
+from crdt_docs.updates.source import Source
 from crdt_docs.updates.strand import EVERY, Strand, clock_of
 from crdt_docs.updates.vectors import DeleteSet, StateVector, encode_deletes
 
 _INDEX_VERSION = 1
+_POINTS: Final = 400
+"""Points of the index that are read before others may run; about a millisecond."""
+MANY: Final = 1000
+"""Delete ranges from which they are sent as they came, rather than in normal form."""
 
 
 def encode_update(
@@ -41,13 +48,14 @@ class Spliced:
     ``add`` keeps I1: it raises ValueError, and changes nothing, where an update starts past what is known.
     """
 
-    __slots__ = ("_strands", "_new", "_deletes", "_delete_bytes", "_size")
+    __slots__ = ("_strands", "_new", "_deletes", "_delete_bytes", "_told", "_size")
 
     def __init__(self) -> None:
         self._strands: dict[int, Strand] = {}
         self._new: dict[int, Strand] = {}  # of clients of whom something was brought ahead, and nothing is known yet
         self._deletes = DeleteSet()
         self._delete_bytes: bytes | None = b"\x00"
+        self._told = DeleteBytes()
         self._size = 0
 
     def add(self, parsed: Parsed, *, whole: bool = False) -> None:
@@ -71,6 +79,7 @@ class Spliced:
         if deletes:
             self._delete_bytes = None
             self._deletes.update(deletes)
+            self._told.add(deletes)
 
     def bring_ahead(self, parsed: Parsed) -> Iterator[None]:
         """Do in slices most of what adding a long update takes, before it is due. Nobody sees anything of it.
@@ -122,8 +131,13 @@ class Spliced:
         return _joined(self._pieces(have, deletes))
 
     def rope(self, have: StateVector, deletes: DeleteSet | None = None) -> Rope:
-        """``diff``, as it is now, to be read off piece by piece while the document grows: nothing is copied for it."""
-        return Rope(self._pieces(have, deletes))
+        """``diff``, as it is now, to be read off piece by piece while the document grows: nothing is copied for it.
+
+        Many delete ranges are not put in order for it, which says the same.
+        """
+        if deletes is not None or self._told.number < MANY:
+            return Rope(self._pieces(have, deletes))
+        return Rope(self._structs(have) + self._told.pieces())
 
     def rope_of(self, parsed: Parsed) -> Rope:
         """An update that was added last, the same way."""
@@ -134,6 +148,9 @@ class Spliced:
         return Rope(out)
 
     def _pieces(self, have: StateVector, deletes: DeleteSet | None = None) -> list[Piece]:
+        return [*self._structs(have), self._ended() if deletes is None else deletes.encode()]
+
+    def _structs(self, have: StateVector) -> list[Piece]:
         out: list[Piece] = [b""]
         for client in sorted(self._strands, reverse=True):
             strand = self._strands[client]
@@ -141,7 +158,6 @@ class Spliced:
             if known < strand.end:
                 out += strand.pieces(client, known)
         out[0] = varuint(len(out) // 2)
-        out.append(self._ended() if deletes is None else deletes.encode())
         return out
 
     def _ended(self) -> bytes:
@@ -195,8 +211,13 @@ class Spliced:
         ValueError for one with gaps.
         """
         if index:
+            steps = cls.load_in_slices([update], index)
             try:
-                return cls._load_indexed(update, index)
+                while True:
+                    next(steps)
+            except StopIteration as done:
+                found: Spliced = done.value
+                return found
             except (Malformed, ValueError, IndexError):
                 pass  # another version's, another snapshot's or a damaged index: the bytes themselves are the truth
         loaded = cls()
@@ -204,32 +225,46 @@ class Spliced:
         return loaded
 
     @classmethod
-    def _load_indexed(cls, update: bytes, index: bytes) -> Spliced:
+    def load_in_slices(cls, pieces: Sequence[bytes], index: bytes) -> Generator[None, None, Spliced]:
+        """``load`` of an update that lies in pieces, letting others run every millisecond or so.
+
+        Raises ValueError, Malformed or IndexError for an index that is not of these very bytes.
+        """
         reader = Reader(index[:-4])
         if crc32(index[:-4]).to_bytes(4, "big") != index[-4:] or reader.varuint() != _INDEX_VERSION:
             raise ValueError("not an index")
-        if reader.varuint() != len(update) or reader.varuint() != crc32(update):
+        size, crc, clients = reader.varuint(), reader.varuint(), reader.varuint()
+        if size != sum(map(len, pieces)):
             raise ValueError("the index of another update")
-        loaded = cls()
-        _, at = read_varuint(update, 0)
-        for _ in range(reader.varuint()):
+        loaded, source, done = cls(), Source(pieces), 0
+        for _ in range(clients):
             client, start, end, number, at, length, points = (reader.varuint() for _ in range(7))
             strand = loaded._strands[client] = Strand(start)
             strand.end = end
             strand.number = number
-            strand.body += memoryview(update)[at : at + length]
-            strand.size = length
+            source.skip(at)
+            while len(strand.body) < length:
+                strand.body += source.read(length - len(strand.body))
+                yield
             point = (start, 0, 0)
             for _ in range(points):
                 point = (point[0] + reader.varuint(), point[1] + reader.varuint(), point[2] + reader.varuint())
                 strand.points.append(point)
+                done += 1
+                if not done % _POINTS:
+                    yield
             if points:
                 strand.mark = point[2] + EVERY
+            strand.size = length
             loaded._size += length
-            at += length
         reader.finish()
-        loaded._deletes = DeleteSet.decode(update[at:])
-        loaded._delete_bytes = update[at:]
+        ended = source.rest()
+        if source.crc != crc:
+            raise ValueError("the index of another update")
+        for client, flat, body in (yield from read_normal(ended)):
+            loaded._deletes.take(client, flat)
+            loaded._told.take(client, len(flat) // 2, body)
+        loaded._delete_bytes = ended
         return loaded
 
 

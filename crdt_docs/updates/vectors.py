@@ -106,6 +106,16 @@ class DeleteSet:
             high = bisect_right(flat, end)  # odd: end lies in a range, or touches its start
             flat[low:high] = [start] * (~low & 1) + [end] * (~high & 1)
 
+    def take(self, client: int, flat: list[int]) -> None:
+        """Take over a client's next ranges, which lie behind all that are held of it: flat, sorted, none touch."""
+        known = self._clients.get(client)
+        if known is None:
+            self._clients[client] = flat
+        elif flat[0] > known[-1]:
+            known += flat
+        else:
+            raise ValueError("delete ranges out of order")
+
     def covers(self, client: int, start: int, end: int) -> bool:
         """Whether every clock from ``start`` to before ``end`` is deleted."""
         if start >= end:

@@ -119,13 +119,29 @@ class Snapshot:
     """A document as one trimmed update that covers the log up to and including ``seq``.
 
     ``state`` is the gate's own state (state vector, delete set, type table, runs) as it encodes itself, ``index`` the
-    splice index; both may be empty and are then rebuilt by parsing ``update``.
+    splice index; both may be empty and are then rebuilt by parsing ``update``. One that is long lies in ``pieces``, and
+    ``update`` is empty then: tens of megabytes are nothing to be copied at once where others wait.
     """
 
     seq: int
     update: bytes
     state: bytes = b""
     index: bytes = b""
+    pieces: tuple[bytes, ...] = ()
+
+    @property
+    def parts(self) -> tuple[bytes, ...]:
+        """The update as it lies."""
+        return self.pieces or (self.update,)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the update."""
+        return sum(map(len, self.parts))
+
+    def whole(self) -> Snapshot:
+        """The same in one piece, for where nobody waits."""
+        return Snapshot(self.seq, b"".join(self.parts), self.state, self.index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +186,14 @@ class UpdateLog(Protocol):
 
     def replace(self, doc: DocKey, snapshot: Snapshot) -> bool:
         """Store the snapshot and drop the rows it covers, in one transaction. False if the present one is newer."""
+        ...
+
+    def stage(self, doc: DocKey, snapshot: Snapshot) -> Sequence[Callable[[], None]]:
+        """What to do, one after the other, before ``replace`` by a snapshot in pieces. Each is a short commit."""
+        ...
+
+    def drop_covered(self, doc: DocKey) -> bool:
+        """Remove some of what ``replace`` may have left: a short commit. Whether there may be more."""
         ...
 
     def fork(self, name: DocName, snapshot: Snapshot, reason: str) -> Opened:

@@ -16,10 +16,12 @@ from typing import Any, Final, Literal, NamedTuple, Self
 
 from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import Id, Parsed, Section, Struct
+from crdt_docs.updates.source import SLICE
 from crdt_docs.updates.touched import Span
 from server.domain.likeness import Profile, load
 from server.engine import garbage
 from server.engine.cache import At, ProjectionCache
+from server.engine.compaction import LENGTHS
 from server.engine.failures import EngineFailed, Verdict
 from server.engine.garbage import Heap
 from server.engine.lanes import Lane, Limits
@@ -37,7 +39,10 @@ JOBS: Final[dict[LaneName, dict[str, str]]] = {
         "judge": "server.engine.judging:judge",
     },
     "parse": {"parse": "server.engine.compaction:parse_frame"},
-    "compact": {"compact": "server.engine.compaction:compact"},
+    "compact": {
+        "compact": "server.engine.compaction:compact_joined",
+        "fold": "server.engine.compaction:fold_joined",
+    },
 }
 """Which functions each lane's workers know. Only ``read`` loads native code."""
 WORKERS: Final[dict[LaneName, int]] = {"read": 2, "parse": 1, "compact": 1}
@@ -54,9 +59,14 @@ MAX_FAILED: Final = 1_000
 class Compacted(NamedTuple):
     """A snapshot in the making: the caller knows its seq."""
 
-    update: bytes
     state: bytes
     splice_index: bytes
+    pieces: list[bytes]
+
+    @property
+    def update(self) -> bytes:
+        """All of it."""
+        return b"".join(self.pieces)
 
 
 class Changed(NamedTuple):
@@ -222,19 +232,38 @@ class Engine:
         return Parsed(update, sections, deletes)
 
     async def compact(
-        self, snapshot: bytes | Rope, tail: Sequence[bytes], index: bytes = b"", finish: str | None = None
+        self,
+        snapshot: bytes | Rope,
+        tail: Sequence[bytes],
+        index: bytes = b"",
+        finish: str | None = None,
+        *,
+        trim: bool = True,
     ) -> Compacted:
         """Snapshot and tail as one trimmed, verified update. ``index`` is the snapshot's, and only saves time.
 
-        ``finish`` is another function than the engine's own, for documents of another kind.
+        Without ``trim`` it is all as it was. ``finish`` is another function than the engine's own, for documents of
+        another kind. What is long is neither handed over nor taken back in one go, so that others can run meanwhile.
         """
-        made = await self.run("compact", "compact", snapshot, index, list(tail), finish or self._finish)
-        return Compacted(*marshal.loads(made))
+        arguments = (_rope(snapshot), index, [len(update) for update in tail], Rope(tail), finish or self._finish)
+        made = await self._lanes["compact"].run("compact" if trim else "fold", arguments)
+        state, found = LENGTHS.unpack_from(made)
+        state_end = LENGTHS.size + state
+        index_end = state_end + found
+        pieces: list[bytes] = []
+        for at in range(index_end, len(made), SLICE):
+            pieces.append(bytes(memoryview(made)[at : at + SLICE]))
+            await asyncio.sleep(0)
+        return Compacted(bytes(made[LENGTHS.size : state_end]), bytes(made[state_end:index_end]), pieces)
 
     def forget(self, document: Hashable) -> None:
         """Drop what is kept of a document, as when it is erased."""
         self._cache.forget(document)
         self._failed.pop(document, None)
+
+
+def _rope(update: bytes | Rope) -> Rope:
+    return update if isinstance(update, Rope) else Rope((update,))
 
 
 def _loads(projection: bytes) -> dict[str, Any]:

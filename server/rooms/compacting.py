@@ -5,17 +5,23 @@ Must never hold up typing: what is released meanwhile is kept aside and spliced 
 
 from __future__ import annotations
 
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
+from crdt_docs.errors import Malformed
 from crdt_docs.ids import Part
 from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import Parsed
 from crdt_docs.updates.splice import Spliced
 from server.domain.errors import Conflict
 from server.domain.log import Snapshot, UpdateLog
-from server.rooms import lanes
+from server.rooms import lanes, slices
 from server.rooms.room import Room
+from server.rooms.storing import store
+
+SLICE: Final = 100
+"""Updates that are spliced on top before others may run."""
 
 
 class Offload(Protocol):
@@ -29,14 +35,24 @@ class Offload(Protocol):
         """Trim a whole document and verify the result; raises Unavailable or Conflict."""
         ...
 
+    async def fold(self, part: Part, snapshot: Snapshot | None, tail: Sequence[bytes]) -> Compacted:
+        """Splice a tail onto a snapshot, trimming nothing; raises Unavailable or Conflict."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """A trimmed document, its splice index, and the gate's state as rebuilt from it."""
+    """A trimmed document in pieces, its splice index, and the gate's state as rebuilt from it."""
 
-    update: bytes
+    pieces: Sequence[bytes]
     index: bytes
     state: bytes
+
+    def snapshot(self, seq: int) -> Snapshot:
+        """What is to be stored of it, as of that seq."""
+        if len(self.pieces) == 1:
+            return Snapshot(seq, self.pieces[0], self.state, self.index)
+        return Snapshot(seq, b"", self.state, self.index, tuple(self.pieces))
 
 
 async def compact(room: Room, offload: Offload, log: UpdateLog, lane: lanes.Lane) -> None:
@@ -47,17 +63,27 @@ async def compact(room: Room, offload: Offload, log: UpdateLog, lane: lanes.Lane
     try:
         seq, vector = room.head, room.document.state_vector
         made = await offload.compact(room.name.part, room.document.rope({}))
-        document = Spliced.load(made.update, made.index)
+        try:
+            document = await slices.run(Spliced.load_in_slices(made.pieces, made.index))
+        except (Malformed, ValueError, IndexError) as error:
+            raise Conflict("compaction made something unreadable") from error
         if document.state_vector != vector:
             raise Conflict("compaction lost something")
-        snapshot = Snapshot(seq, made.update, made.state, made.index)
-        if room.dead or not await lanes.run(lane, lambda: log.replace(room.doc, snapshot)):
+        if room.dead or not await store(log, lane, room.doc, made.snapshot(seq)):
             return
-        since = room.since_compaction
-        for parsed in since:
-            document.add(parsed)
+        await slices.run(_catch_up(document, room.since_compaction))
         room.document = document
-        room.snapshot_size = len(made.update)
-        room.tail_size = sum(len(parsed.update) for parsed in since)
+        room.snapshot_size = sum(map(len, made.pieces))
+        room.tail_size = sum(len(parsed.update) for parsed in room.since_compaction)
     finally:
         room.since_compaction = None
+
+
+def _catch_up(document: Spliced, since: list[Parsed]) -> Generator[None, None, None]:
+    """Splice on top what was released meanwhile, and what is while this goes on."""
+    done = 0
+    while done < len(since):
+        document.add(since[done])
+        done += 1
+        if not done % SLICE:
+            yield

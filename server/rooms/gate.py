@@ -13,19 +13,14 @@ Invariants kept here:
 
 from __future__ import annotations
 
-import json
 from collections.abc import Generator
-from typing import Final
 
-from crdt_docs.errors import Malformed
 from crdt_docs.updates.parse import Parsed
-from crdt_docs.updates.vectors import DeleteSet
 from server.domain.access import PrincipalKey
 from server.rooms.admission import Admission, Gap, Refused
+from server.rooms.gate_state import decode, encode
 from server.rooms.keystroke import admit_keystroke
-from server.rooms.verdict import Admit, Kind, Known, Run, TypeInfo, Verdict
-
-STATE_VERSION: Final = 2
+from server.rooms.verdict import Admit, Kind, Known, Verdict
 
 
 class Gate(Known):
@@ -75,37 +70,24 @@ class Gate(Known):
 
     def dump(self) -> bytes:
         """The state as bytes, for a snapshot; claims are the log's and stay out."""
-        table: dict[Run, int] = {}
-        runs = {
-            str(client): [starts, [table.setdefault(run, len(table)) for run in values]]
-            for client, (starts, values) in self.runs.items()
-        }
-        state = {
-            "version": STATE_VERSION,
-            "vector": list(self.state_vector.items()),
-            "deleted": self.deleted.encode().hex(),
-            "types": [[*ident, *info] for ident, info in self.types.items()],
-            "runs": runs,
-            "table": list(table),
-        }
-        return json.dumps(state, separators=(",", ":")).encode()
+        return encode(self)
 
     def load(self, state: bytes) -> bool:
         """Take in a dump of this version; False, and nothing changed, if it is none: then ``restore`` the snapshot."""
+        steps = self.load_in_slices(state)
         try:
-            read = json.loads(state)
-            if read["version"] != STATE_VERSION:
-                return False
-            table = [
-                Run(tuple(parent) if isinstance(parent, list) else parent, *rest) for parent, *rest in read["table"]
-            ]
-            runs = {int(c): (starts, [table[at] for at in values]) for c, (starts, values) in read["runs"].items()}
-            types = {(client, clock): TypeInfo(*info) for client, clock, *info in read["types"]}
-            deleted = DeleteSet.decode(bytes.fromhex(read["deleted"]))
-            vector = dict(read["vector"])
-        except (ValueError, KeyError, TypeError, IndexError, Malformed):
+            while True:
+                next(steps)
+        except StopIteration as done:
+            return bool(done.value)
+
+    def load_in_slices(self, state: bytes) -> Generator[None, None, bool]:
+        """``load``, letting others run now and then."""
+        try:
+            read = yield from decode(state)
+        except (ValueError, KeyError, TypeError, IndexError):
             return False
-        self.state_vector, self.deleted, self.types, self.runs = vector, deleted, types, runs
+        self.state_vector, self.deleted, self.types, self.runs = read
         return True
 
     def restore(self, parsed: Parsed) -> None:

@@ -3,41 +3,71 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Final
 
+from crdt_docs.errors import Malformed
 from crdt_docs.ids import DocName
 from crdt_docs.updates.parse import Parsed
 from crdt_docs.updates.splice import Spliced
+from server.domain.errors import ClewError
 from server.domain.log import Opened
+from server.rooms import slices
+from server.rooms.compacting import Offload
 from server.rooms.gate import Gate
 from server.rooms.room import Around, Room
 from server.rooms.verdict import Shape
 
-SLICE_ENTRIES: Final = 500
+BREATH: Final = 4 * 1024
+"""Bytes of small updates that are read before others may run; a few milliseconds."""
 
 
-async def build(name: DocName, opened: Opened, shape: Shape, around: Around) -> Room:
-    """Snapshot and tail, in slices; what is long is parsed elsewhere. Raises ValueError for a log with a gap."""
-    gate = Gate(shape, opened.claims)
-    document = Spliced()
-    if opened.snapshot is not None:
-        document = Spliced.load(opened.snapshot.update, opened.snapshot.index)
-        if not gate.load(opened.snapshot.state) or gate.state_vector != document.state_vector:
-            gate = Gate(shape, opened.claims)
-            await _restore(gate, await around.host.parse(opened.snapshot.update))
-    for at, logged in enumerate(opened.tail):
+async def build(name: DocName, opened: Opened, shape: Shape, around: Around, offload: Offload) -> Room:
+    """Snapshot and tail, in slices; what is long is read elsewhere. Raises ValueError for a log with a gap."""
+    start = await _fold(name, opened, around, offload)
+    gate, document = await _load(start, shape, offload, name)
+    read = 0
+    for logged in start.tail:
         parsed = await around.host.parse(logged.update)
-        await _restore(gate, parsed)
+        await slices.run(gate.restore_in_slices(parsed))
         document.add(parsed)
-        if not at % SLICE_ENTRIES:
+        read += len(logged.update)
+        if read > BREATH:
+            read = 0
             await asyncio.sleep(0)
     room = Room(name, opened.doc, opened.generation, gate, document, opened.head, around)
     room.quarantined = opened.quarantined
-    room.snapshot_size = len(opened.snapshot.update) if opened.snapshot else 0
+    room.snapshot_size = opened.snapshot.size if opened.snapshot else 0
     room.tail_size = sum(len(logged.update) for logged in opened.tail)
     return room
 
 
-async def _restore(gate: Gate, parsed: Parsed) -> None:
-    for _ in gate.restore_in_slices(parsed):
-        await asyncio.sleep(0)
+async def _fold(name: DocName, opened: Opened, around: Around, offload: Offload) -> Opened:
+    """A long tail is spliced onto its snapshot before it is read: a worker does what would take many turns here."""
+    if sum(len(logged.update) for logged in opened.tail) <= around.limits.compact_tail:
+        return opened
+    try:
+        made = await offload.fold(name.part, opened.snapshot, [logged.update for logged in opened.tail])
+    except ClewError:
+        return opened  # then it is read here, in slices
+    return replace(opened, snapshot=made.snapshot(opened.head), tail=())
+
+
+async def _load(opened: Opened, shape: Shape, offload: Offload, name: DocName) -> tuple[Gate, Spliced]:
+    gate = Gate(shape, opened.claims)
+    snapshot = opened.snapshot
+    if snapshot is None:
+        return gate, Spliced()
+    parsed: Parsed | None = None
+    try:
+        document = await slices.run(Spliced.load_in_slices(snapshot.parts, snapshot.index))
+    except (Malformed, ValueError, IndexError):
+        # another version's index, or a damaged one: the bytes themselves are the truth
+        parsed = await offload.parse(snapshot.whole().update)
+        document = Spliced()
+        document.add(parsed)
+    loaded = await slices.run(gate.load_in_slices(snapshot.state))
+    if not loaded or gate.state_vector != document.state_vector:
+        gate = Gate(shape, opened.claims)
+        await slices.run(gate.restore_in_slices(parsed or await offload.parse(snapshot.whole().update)))
+    return gate, document

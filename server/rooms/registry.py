@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 from crdt_docs.ids import DocName, Part, TaskId, TokenId, UserId
 from crdt_docs.updates.compose import Composer
@@ -29,8 +29,12 @@ from server.rooms.loading import build
 from server.rooms.quota import Quotas
 from server.rooms.revocations import Matches, Revocations
 from server.rooms.room import Around, Room
+from server.rooms.slot import Slot
 from server.rooms.verdict import Shape
 from server.rooms.writer import Writer
+
+SWEPT: Final = 100
+"""Rooms that are swept before others may run; about a millisecond."""
 
 
 class Read(NamedTuple):
@@ -40,12 +44,6 @@ class Read(NamedTuple):
     generation: int
     update: bytes
     quarantined: str | None
-
-
-class _Slot:
-    def __init__(self) -> None:
-        self.room: asyncio.Future[Room] = asyncio.get_running_loop().create_future()
-        self.users = 0
 
 
 class Rooms:
@@ -73,7 +71,7 @@ class Rooms:
         self._write = write
         self._read = read
         self._heard: list[Heard] = []
-        self._slots: dict[DocName, _Slot] = {}
+        self._slots: dict[DocName, Slot] = {}
         self._tasks = asyncio.TaskGroup()
         self._sweeper: asyncio.Task[None] | None = None
         self._compactions = asyncio.Semaphore(1)
@@ -112,7 +110,7 @@ class Rooms:
 
     def live(self) -> list[Room]:
         """The rooms that are loaded."""
-        return [room for slot in self._slots.values() if (room := _loaded(slot)) is not None]
+        return [room for slot in self._slots.values() if (room := slot.loaded) is not None]
 
     async def join(self, name: DocName, principal: Principal, role: Role, transport: Transport) -> Connection:
         """Let a peer into a document's room. The caller gives ``Connection.leave`` when the socket is gone."""
@@ -266,12 +264,12 @@ class Rooms:
     # -- loading and dropping
 
     @contextmanager
-    def _using(self, name: DocName) -> Iterator[_Slot]:
+    def _using(self, name: DocName) -> Iterator[Slot]:
         if self._closing:
             raise Unavailable("the server restarts")
         slot = self._slots.get(name)
         if slot is None:
-            slot = self._slots[name] = _Slot()
+            slot = self._slots[name] = Slot()
             self._tasks.create_task(self._load(name, slot), name=f"rooms: load {name}")
         slot.users += 1
         try:
@@ -279,13 +277,13 @@ class Rooms:
         finally:
             slot.users -= 1
 
-    async def _room(self, slot: _Slot) -> Room:
+    async def _room(self, slot: Slot) -> Room:
         return await asyncio.shield(slot.room)
 
-    async def _load(self, name: DocName, slot: _Slot) -> None:
+    async def _load(self, name: DocName, slot: Slot) -> None:
         try:
             opened = await lanes.run(self._read, lambda: self._log.open(name))
-            room = await build(name, opened, self._shapes[name.part], self._around)
+            room = await build(name, opened, self._shapes[name.part], self._around, self._offload)
         except Exception as error:
             if self._slots.get(name) is slot:
                 del self._slots[name]  # the next join tries again; an empty room must never stand for a failed load
@@ -300,7 +298,7 @@ class Rooms:
     def drop(self, room: Room) -> None:
         """Forget a room that ended; the next join loads it anew."""
         slot = self._slots.get(room.name)
-        if slot is not None and _loaded(slot) is room:
+        if slot is not None and slot.loaded is room:
             del self._slots[room.name]
             self._docs.pop(room.doc, None)
             self._around.crowds.end(room.name, room.crowd, self._clock.now())
@@ -373,12 +371,18 @@ class Rooms:
             for revocations in (self._revoked, self._demoted):
                 revocations.forget(now - self.limits.revocation_memory)
             keepalive = beat % max(1, int(self.limits.keepalive)) == 0
-            for room in self.live():
-                self._sweep_connections(room, now, keepalive)
-                slot = self._slots.get(room.name)
-                idle = not room.connections and room.settled and now - room.idle_since > self.limits.idle
-                if slot is not None and not slot.users and idle and room.since_compaction is None:
-                    room.dissolve(CLOSE_RESTART, "idle")
+            for number, room in enumerate(self.live(), 1):
+                if not room.dead:
+                    self._sweep_room(room, now, keepalive)
+                if not number % SWEPT:
+                    await asyncio.sleep(0)
+
+    def _sweep_room(self, room: Room, now: float, keepalive: bool) -> None:
+        self._sweep_connections(room, now, keepalive)
+        slot = self._slots.get(room.name)
+        idle = not room.connections and room.settled and now - room.idle_since > self.limits.idle
+        if slot is not None and not slot.users and idle and room.since_compaction is None:
+            room.dissolve(CLOSE_RESTART, "idle")
 
     def _sweep_connections(self, room: Room, now: float, keepalive: bool) -> None:
         wall = self._clock.now()
@@ -394,7 +398,3 @@ class Rooms:
                 if connection.quiet and not spoke:
                     connection.transport.send(EMPTY_AWARENESS)
                 connection.quiet = True
-
-
-def _loaded(slot: _Slot) -> Room | None:
-    return slot.room.result() if slot.room.done() and slot.room.exception() is None else None

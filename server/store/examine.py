@@ -39,7 +39,7 @@ _WITH_WORDS: Final = (
     "SELECT task FROM documents WHERE current = 1 AND part = 'main'"
     " AND id IN (SELECT doc FROM updates UNION SELECT doc FROM snapshots)"
 )
-_HANGING: Final = ("updates", "snapshots", "claims", "authors", "cuts")
+_HANGING: Final = ("updates", "snapshots", "pieces", "claims", "authors", "cuts")
 
 
 class Stored(NamedTuple):
@@ -160,7 +160,8 @@ def _begin(connection: sqlite3.Connection, doc: DocKey) -> Examined | None:
 
 def _read(connection: sqlite3.Connection, doc: DocKey, ids: Sequence[int], into: Examined, opened: Opener) -> None:
     try:
-        into.snapshot = read_snapshot(connection, into.name, doc, opened)
+        found_snapshot = read_snapshot(connection, into.name, doc, opened)
+        into.snapshot = found_snapshot.whole() if found_snapshot is not None else None
     except (CorruptLog, *FILE_ERRORS) as error:
         into.damage.append(f"the snapshot cannot be used ({_words(error)})")
     into.head = into.snapshot.seq if into.snapshot else 0

@@ -21,7 +21,19 @@ _NO_IDS: Final[Sequence[int]] = ()
 class Line:
     """One document of one generation. ``stored`` is False until its own row is in the file."""
 
-    __slots__ = ("key", "name", "generation", "head", "snapshot", "stored", "quarantined", "damage", "ids", "seqs")
+    __slots__ = (
+        "key",
+        "name",
+        "generation",
+        "head",
+        "snapshot",
+        "stored",
+        "quarantined",
+        "damage",
+        "ids",
+        "seqs",
+        "left",
+    )
 
     def __init__(self, key: DocKey, name: DocName, generation: int = 1, *, stored: bool = False) -> None:
         self.key = key
@@ -34,6 +46,7 @@ class Line:
         self.damage: str | None = None
         self.ids: array[int] | None = None
         self.seqs: array[int] | None = None
+        self.left: list[int] = []  # rows that a snapshot covers and that are in the file still
 
     def add(self, row: int, seq: int, n: int) -> None:
         """A row with updates ``seq … seq + n - 1`` is in the file."""
@@ -51,9 +64,11 @@ class Line:
             return len(self.seqs)
         return max(0, bisect_right(self.seqs, seq + 1) - 1)
 
-    def drop(self, count: int) -> None:
-        """Its first rows are gone from the file."""
+    def drop(self, count: int, *, later: bool = False) -> None:
+        """Its first rows are gone from the file, or will be ``later``."""
         if self.ids is not None and self.seqs is not None:
+            if later:
+                self.left += self.ids[:count]
             del self.ids[:count], self.seqs[:count]
             if not self.ids:
                 self.ids = self.seqs = None
@@ -111,3 +126,5 @@ def _place(line: Line, row: int, seq: object, n: object) -> None:
         if seq > line.head + 1 or (line.ids and seq != line.head + 1):
             line.damage = line.damage or f"the updates before {seq} do not reach up to it"
         line.add(row, seq, n)
+    else:
+        line.left.append(row)

@@ -17,6 +17,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Self, TypeVar
@@ -35,7 +37,7 @@ from server.domain.log import (
     Snapshot,
     Span,
 )
-from server.store import actors, rows
+from server.store import actors, pieces
 from server.store import log_writing as write
 from server.store.authorship import read_authors, read_cuts
 from server.store.lines import Line, scan
@@ -48,7 +50,7 @@ from server.store.log_file import (
     open_for_writing,
 )
 from server.store.log_planning import Plan
-from server.store.log_reading import Gone, read_claims, read_logged, read_snapshot
+from server.store.log_reading import Gone, read_claims, read_logged, read_snapshot, read_tail
 from server.store.vault import Vault
 
 Read = TypeVar("Read")
@@ -158,9 +160,9 @@ class SqliteLog:
         commit failed.
         """
         with self._committing() as connection:
-            plan = Plan()
+            plan = Plan(self._lines, self._actors, self._vault, self._next_row)
             for append in batch:
-                plan.answers.append(self._plan(connection, plan, append))
+                plan.take(connection, append)
             plan.write(connection, self._actors.fresh())
             self._publish(plan)
         for watcher in self._watchers:
@@ -171,7 +173,8 @@ class SqliteLog:
     def replace(self, doc: DocKey, snapshot: Snapshot) -> bool:
         """Store the snapshot and drop the rows that it covers, in one transaction. False if it is an older one.
 
-        False as well if the generation is over. Raises ValueError if it covers what was never logged.
+        One in pieces must be staged, and leaves the rows to ``drop_covered``. False as well if the generation is over.
+        Raises ValueError if it covers what was never logged.
         """
         with self._committing() as connection:
             line = self._lines.get(doc)
@@ -179,17 +182,44 @@ class SqliteLog:
                 return False
             if snapshot.seq > line.head:
                 raise ValueError(f"a snapshot up to {snapshot.seq} of a document whose head is {line.head}")
-            count = line.covered(snapshot.seq)
+            count, long = line.covered(snapshot.seq), bool(snapshot.pieces)
+            if long and pieces.present(connection, doc, snapshot.seq) != len(snapshot.pieces):
+                return False
             connection.execute("BEGIN IMMEDIATE")
             if not line.stored:
                 write.insert_document(connection, line)
             write.insert_snapshot(connection, line, snapshot, self._vault)
-            write.delete_rows(connection, line.ids[:count] if line.ids else ())
+            write.delete_rows(connection, line.ids[:count] if line.ids and not long else ())
             connection.execute("COMMIT")
             with self._looking:
                 line.stored = True
                 line.snapshot = snapshot.seq
-                line.drop(count)
+                line.drop(count, later=long)
+            return True
+
+    def stage(self, doc: DocKey, snapshot: Snapshot) -> list[Callable[[], None]]:
+        """What to do, one after the other, before ``replace`` by a snapshot in pieces. Each is a short commit."""
+        return [partial(self._put, doc, snapshot.seq, number, data) for number, data in enumerate(snapshot.pieces)]
+
+    def _put(self, doc: DocKey, seq: int, number: int, data: bytes) -> None:
+        with self._committing() as connection:
+            if (line := self._lines.get(doc)) is not None:
+                pieces.insert(connection, self._vault, line.name.task, doc, seq, number, data)
+
+    def drop_covered(self, doc: DocKey) -> bool:
+        """Remove some of what ``replace`` left: a short commit. Whether there may be more."""
+        with self._committing() as connection:
+            line = self._lines.get(doc)
+            if line is None or line.snapshot is None:
+                return False
+            some = write.some_rows(connection, line.left)
+            if not some:
+                return pieces.drop_before(connection, doc, line.snapshot)
+            connection.execute("BEGIN IMMEDIATE")
+            write.delete_rows(connection, some)
+            connection.execute("COMMIT")
+            with self._looking:
+                del line.left[: len(some)]
             return True
 
     def fork(self, name: DocName, snapshot: Snapshot, reason: str) -> Opened:
@@ -208,7 +238,7 @@ class SqliteLog:
                     write.insert_document(connection, old)
                 write.set_aside(connection, old.key, line.key, reason)
             write.insert_document(connection, line)
-            moved = Snapshot(line.head, snapshot.update, snapshot.state, snapshot.index)
+            moved = replace(snapshot.whole(), seq=line.head)
             write.insert_snapshot(connection, line, moved, self._vault)
             connection.execute("COMMIT")
             with self._looking:
@@ -320,31 +350,6 @@ class SqliteLog:
             self._next_key += 1
         return Line(key, name)
 
-    def _plan(self, connection: sqlite3.Connection, plan: Plan, append: Append) -> int | None:
-        doc = append.doc
-        line = self._lines.get(doc)
-        if line is None or plan.heads.get(doc, line.head) != append.after:
-            return None
-        claims = plan.settle(connection, append)
-        if claims is None:
-            return None
-        plan.claims.update(claims)
-        plan.lines[doc] = line
-        n = len(append.entries)
-        if n:
-            seq = append.after + 1
-            numbered = []
-            for at, entry in enumerate(append.entries, seq):
-                number = self._actors.number(connection, entry.actor)
-                numbered.append((number, entry.at, entry.update))
-                if entry.begun or entry.cut:
-                    plan.authorship.note(connection, doc, at, number, entry)
-            kid, data = self._vault.seal(line.name.task, rows.place(doc, seq, n), rows.pack(numbered))
-            crc = rows.checksum(doc, seq, n, data)
-            plan.rows.append((self._next_row + len(plan.rows), doc, seq, n, crc, kid, data))
-        plan.heads[doc] = append.after + n
-        return append.after + n
-
     def _publish(self, plan: Plan) -> None:
         self._actors.commit()
         with self._looking:
@@ -381,14 +386,9 @@ class SqliteLog:
         with self._readers.one() as connection:
             snapshot = read_snapshot(connection, name, line.key, self._vault.open)
             covered = snapshot.seq if snapshot else 0
-            if not expected <= covered <= head:
-                raise Gone(f"its snapshot reaches to {covered}, where {expected} was expected")
-            place = (ids, covered, self._vault.open)
-            tail = read_logged(connection, name, line.key, *place) if covered < head else []
-            if covered + len(tail) != head:
-                raise Gone(f"the updates {covered + 1} to {head} are not all there")
+            tail = read_tail(connection, name, line.key, ids, covered, (expected, head), self._vault.open)
             claims = read_claims(connection, line.key)
-        return Opened(line.key, line.generation, head, line.quarantined, snapshot, tuple(tail), claims)
+        return Opened(line.key, line.generation, head, line.quarantined, snapshot, tail, claims)
 
     def _tail(self, doc: DocKey, after: int) -> list[Logged]:
         with self._looking:

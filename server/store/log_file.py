@@ -14,7 +14,7 @@ from typing import Final
 
 from server.domain.durability import Durability
 from server.domain.log import CorruptLog
-from server.store import authorship
+from server.store import authorship, pieces
 from server.store.folder import make_private
 
 FILE_ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
@@ -34,7 +34,7 @@ _PASSING: Final = frozenset(
 )
 
 LOG: Final = "log.db"
-VERSION: Final = 2
+VERSION: Final = 3
 PATIENCE: Final = 5000
 """Milliseconds for which one who uses the file waits for another."""
 ERASING: Final = ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
@@ -93,7 +93,10 @@ CREATE TABLE actors (
   UNIQUE (user, principal, agent, device, session, token, via)
 );
 {authorship.SCHEMA.strip()}
+{pieces.SCHEMA.strip()}
 """
+_SINCE: Final = (SCHEMA, authorship.SCHEMA + pieces.SCHEMA, pieces.SCHEMA)
+"""What a file of each version lacks."""
 
 
 def open_for_writing(path: Path, durability: Durability) -> sqlite3.Connection:
@@ -138,8 +141,7 @@ def _make_schema(connection: sqlite3.Connection) -> None:
     if version > VERSION:
         raise CorruptLog(f"log.db has version {version}; this Clew knows {VERSION}. Run the newer version.")
     if version < VERSION:
-        missing = SCHEMA if version == 0 else authorship.SCHEMA
-        connection.executescript(f"BEGIN IMMEDIATE; {missing} PRAGMA user_version = {VERSION}; COMMIT;")
+        connection.executescript(f"BEGIN IMMEDIATE; {_SINCE[version]} PRAGMA user_version = {VERSION}; COMMIT;")
     found = [sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid")]
     if found != [statement.strip() for statement in SCHEMA.split(";") if "CREATE" in statement]:
         raise CorruptLog("log.db is not laid out as a log.")

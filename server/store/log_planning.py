@@ -6,28 +6,63 @@ Owns that a lone keystroke costs one statement, which is a transaction of its ow
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 
 from server.domain.log import Append, Claim, DocKey
-from server.store import actors
+from server.store import actors, rows
 from server.store import log_writing as write
 from server.store.authorship import Authorship
 from server.store.claims import settle
 from server.store.lines import Line
 from server.store.log_reading import read_claim
+from server.store.vault import Vault
 
 
 class Plan:
     """Answers for the batch, new heads, and the rows to be."""
 
-    __slots__ = ("answers", "heads", "lines", "rows", "claims", "authorship")
+    __slots__ = ("answers", "heads", "lines", "rows", "claims", "authorship", "_all", "_actors", "_vault", "_first")
 
-    def __init__(self) -> None:
+    def __init__(self, lines: Mapping[DocKey, Line], numbers: actors.Actors, vault: Vault, first: int) -> None:
+        self._all = lines
+        self._actors = numbers
+        self._vault = vault
+        self._first = first
         self.answers: list[int | None] = []
         self.heads: dict[DocKey, int] = {}
         self.lines: dict[DocKey, Line] = {}
         self.rows: list[write.Planned] = []
         self.claims: dict[tuple[DocKey, int], Claim] = {}
         self.authorship = Authorship()
+
+    def take(self, connection: sqlite3.Connection, append: Append) -> None:
+        """Answer one more append."""
+        self.answers.append(self._answer(connection, append))
+
+    def _answer(self, connection: sqlite3.Connection, append: Append) -> int | None:
+        doc = append.doc
+        line = self._all.get(doc)
+        if line is None or self.heads.get(doc, line.head) != append.after:
+            return None
+        claims = self.settle(connection, append)
+        if claims is None:
+            return None
+        self.claims.update(claims)
+        self.lines[doc] = line
+        n = len(append.entries)
+        if n:
+            seq = append.after + 1
+            numbered = []
+            for at, entry in enumerate(append.entries, seq):
+                number = self._actors.number(connection, entry.actor)
+                numbered.append((number, entry.at, entry.update))
+                if entry.begun or entry.cut:
+                    self.authorship.note(connection, doc, at, number, entry)
+            kid, data = self._vault.seal(line.name.task, rows.place(doc, seq, n), rows.pack(numbered))
+            crc = rows.checksum(doc, seq, n, data)
+            self.rows.append((self._first + len(self.rows), doc, seq, n, crc, kid, data))
+        self.heads[doc] = append.after + n
+        return append.after + n
 
     def settle(self, connection: sqlite3.Connection, append: Append) -> dict[tuple[DocKey, int], Claim] | None:
         """The append's claims as they will stand; None if one is finally another's."""

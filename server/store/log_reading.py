@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from crdt_docs.ids import DocName
 from server.domain.access import PrincipalKey
 from server.domain.log import Actor, Claim, CorruptLog, DocKey, Logged, Snapshot
-from server.store import actors
+from server.store import actors, pieces
 from server.store.lines import spans
 from server.store.rows import BODY, SPLICE, STATE, Framed, Row, aids_checksum, body_checksum, place, unpack
 from server.store.vault import Opener, plain
@@ -54,6 +54,28 @@ def read_logged(
     return found
 
 
+def read_tail(
+    connection: sqlite3.Connection,
+    name: DocName,
+    doc: DocKey,
+    ids: Sequence[int],
+    covered: int,
+    bounds: tuple[int, int],
+    opened: Opener = plain,
+) -> tuple[Logged, ...]:
+    """All updates after the snapshot, in those rows. Raises Gone if any are not there.
+
+    ``bounds`` are the seq that the snapshot reaches to at least, and the head.
+    """
+    expected, head = bounds
+    if not expected <= covered <= head:
+        raise Gone(f"its snapshot reaches to {covered}, where {expected} was expected")
+    tail = read_logged(connection, name, doc, ids, covered, opened) if covered < head else []
+    if covered + len(tail) != head:
+        raise Gone(f"the updates {covered + 1} to {head} are not all there")
+    return tuple(tail)
+
+
 def _checked(name: DocName, row: Row, opened: Opener) -> list[Framed]:
     try:
         return unpack(row, opened)
@@ -64,7 +86,10 @@ def _checked(name: DocName, row: Row, opened: Opener) -> list[Framed]:
 def read_snapshot(
     connection: sqlite3.Connection, name: DocName, doc: DocKey, opened: Opener = plain
 ) -> Snapshot | None:
-    """The document's snapshot, if it has one; without state and index if those are damaged, for they can be rebuilt."""
+    """The document's snapshot, if it has one; without state and index if those are damaged, for they can be rebuilt.
+
+    A long one is in pieces.
+    """
     row = connection.execute(_SNAPSHOT, (doc,)).fetchone()
     if row is None:
         return None
@@ -75,13 +100,19 @@ def read_snapshot(
         update = opened(kid, place(doc, seq, 0, BODY), body)
     except ValueError as error:
         raise CorruptLog(f"Document {name}: its snapshot up to {seq} {error}.") from None
+    long: tuple[bytes, ...] = ()
+    if pieces.counted(update) is not None:
+        try:
+            update, long = b"", pieces.read(connection, opened, doc, seq, update)
+        except ValueError as error:
+            raise CorruptLog(f"Document {name}: its snapshot up to {seq} {error}.") from None
     if state is None or index is None or aids_checksum(crc, state, index) != aids:
-        return Snapshot(seq, update)
-    aids_of = [
+        return Snapshot(seq, update, pieces=long)
+    aids_of = tuple(
         opened(kid, place(doc, seq, 0, part), stored) if stored else b""
         for part, stored in ((STATE, state), (SPLICE, index))
-    ]
-    return Snapshot(seq, update, *aids_of)
+    )
+    return Snapshot(seq, update, aids_of[0], aids_of[1], long)
 
 
 def read_claims(connection: sqlite3.Connection, doc: DocKey) -> tuple[Claim, ...]:

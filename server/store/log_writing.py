@@ -8,12 +8,14 @@ from typing import Final
 
 from crdt_docs.ids import DocName
 from server.domain.log import Claim, DocKey, Snapshot
-from server.store import authorship
+from server.store import authorship, pieces
 from server.store.lines import Line, spans
 from server.store.rows import BODY, SPLICE, STATE, aids_checksum, body_checksum, place
 from server.store.vault import Vault
 
 ROWS_AT_ONCE: Final = 64
+DROPPED: Final = 512 * 1024
+"""Bytes of covered updates that are removed at a time; what is removed is overwritten too."""
 Planned = tuple[int, DocKey, int, int, int, int | None, bytes]
 """A row to be: id, doc, seq, n, crc, kid, data."""
 
@@ -28,6 +30,17 @@ def insert_rows(connection: sqlite3.Connection, planned: Sequence[Planned]) -> N
     for at in range(0, len(planned), ROWS_AT_ONCE):
         some = planned[at : at + ROWS_AT_ONCE]
         connection.execute(_INSERT[len(some)], [value for row in some for value in row])
+
+
+def some_rows(connection: sqlite3.Connection, ids: Sequence[int]) -> Sequence[int]:
+    """The first of these rows, so many as make up ``DROPPED`` bytes; one at least."""
+    size = 0
+    for number, row in enumerate(ids[:ROWS_AT_ONCE]):
+        found = connection.execute("SELECT length(data) FROM updates WHERE id = ?", (row,)).fetchone()
+        size += found[0] or 0 if found else 0
+        if size > DROPPED:
+            return ids[: number + 1]
+    return ids[:ROWS_AT_ONCE]
 
 
 def delete_rows(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
@@ -65,10 +78,11 @@ def insert_claim(connection: sqlite3.Connection, doc: DocKey, claim: Claim) -> N
 
 
 def insert_snapshot(connection: sqlite3.Connection, line: Line, snapshot: Snapshot, vault: Vault) -> None:
-    """Write a document's snapshot, sealed, over what was there."""
+    """Write a document's snapshot, sealed, over what was there; its pieces, if it has any, are there already."""
     doc, seq, kid = line.key, snapshot.seq, None
     stored = []
-    for part, text in ((BODY, snapshot.update), (STATE, snapshot.state), (SPLICE, snapshot.index)):
+    body = pieces.stands_for(snapshot.pieces) if snapshot.pieces else snapshot.update
+    for part, text in ((BODY, body), (STATE, snapshot.state), (SPLICE, snapshot.index)):
         kid, sealed = vault.seal(line.name.task, place(doc, seq, 0, part), text) if text else (kid, b"")
         stored.append(sealed)
     crc = body_checksum(doc, seq, stored[0])
@@ -89,6 +103,7 @@ def delete_document(connection: sqlite3.Connection, doc: int) -> None:
     """Remove one generation of a document with all that hangs on it."""
     connection.execute("DELETE FROM updates WHERE doc = ?", (doc,))
     connection.execute("DELETE FROM snapshots WHERE doc = ?", (doc,))
+    connection.execute("DELETE FROM pieces WHERE doc = ?", (doc,))
     connection.execute("DELETE FROM claims WHERE doc = ?", (doc,))
     authorship.delete(connection, doc)
     connection.execute("DELETE FROM documents WHERE id = ?", (doc,))

@@ -126,6 +126,14 @@ class MemoryLog:
             kept.rows = [row for row in kept.rows if row[-1].seq > snapshot.seq]
             return True
 
+    def stage(self, doc: DocKey, snapshot: Snapshot) -> list[Callable[[], None]]:
+        """Nothing is to be done before ``replace``."""
+        return []
+
+    def drop_covered(self, doc: DocKey) -> bool:
+        """``replace`` leaves nothing."""
+        return False
+
     def fork(self, name: DocName, snapshot: Snapshot, reason: str) -> Opened:
         """Begin the next generation from a snapshot, at a seq of its own; the old one is kept in ``asides``."""
         with self._lock:

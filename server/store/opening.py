@@ -13,11 +13,13 @@ from typing import Final
 
 from server.domain.errors import Unavailable
 from server.store.log_file import FILE_ERRORS, open_for_reading
+from server.store.pieces import PIECE
 from server.store.rows import BODY, SPLICE, STATE, place
 from server.store.vault import Opener, Vault
 
 _ROWS: Final = "SELECT doc, seq, n, kid, CAST(data AS BLOB) FROM updates"
 _SNAPSHOTS: Final = "SELECT doc, seq, kid, CAST(body AS BLOB), CAST(state AS BLOB), CAST(splice AS BLOB) FROM snapshots"
+_PIECES: Final = "SELECT number, kid, CAST(data AS BLOB) FROM pieces WHERE doc = ? AND seq = ? ORDER BY number"
 _NAMES: Final = "SELECT id, task, part, generation FROM documents"
 
 
@@ -43,6 +45,12 @@ def _texts(log: sqlite3.Connection, opened: Opener) -> Iterator[tuple[str, bytes
     for doc, seq, kid, *stored in log.execute(_SNAPSHOTS):
         for part, data in zip((BODY, STATE, SPLICE), stored, strict=True):
             yield names.get(doc, f"document {doc}"), _open(opened, kid, place(doc, seq, 0, part), data)
+    for doc, seq in log.execute("SELECT DISTINCT doc, seq FROM pieces").fetchall():
+        found = log.execute(_PIECES, (doc, seq))
+        yield (
+            names.get(doc, f"document {doc}"),
+            b"".join(_open(opened, kid, place(doc, seq, number, PIECE), data) for number, kid, data in found),
+        )
 
 
 def _open(opened: Opener, kid: int | None, where: bytes, data: bytes) -> bytes:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
+from server.sync.rota import Rota
+
 BUDGET: Final = 256 * 1024 * 1024
 """Bytes; a frame that waits for many counts for each of them, though it is held once."""
 HIGH: Final = 256 * 1024
@@ -23,12 +25,13 @@ class Queue(Protocol):
 
 
 class Backlog:
-    """The queues of a process. ``high`` is what one of them may hold at the moment."""
+    """The queues of a process. ``high`` is what one of them may hold at the moment, ``rota`` whose turn it is."""
 
     def __init__(self, budget: int = BUDGET) -> None:
         self.high = HIGH
         self.waiting = 0
         self.queues: set[Queue] = set()
+        self.rota = Rota()
         self._budget = budget
 
     def add(self, size: int) -> None:

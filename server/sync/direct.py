@@ -29,10 +29,6 @@ class Line(Protocol):
         """Hand over bytes; ``choke`` may be called before this returns."""
         ...
 
-    def soon(self) -> None:
-        """Have ``pour`` called in the loop's next turn."""
-        ...
-
     def end(self, code: int, why: str) -> None:
         """Close it."""
         ...
@@ -49,7 +45,7 @@ class Line(Protocol):
 class DirectTransport(Outgoing):
     """Writes while it may, queues while it may not."""
 
-    __slots__ = ("_line", "_write", "_clear", "_choked", "_slices", "_fed")
+    __slots__ = ("_line", "_write", "_clear", "_choked", "_due", "_slices", "_fed")
 
     def __init__(self, line: Line, backlog: Backlog) -> None:
         super().__init__(backlog)
@@ -57,6 +53,7 @@ class DirectTransport(Outgoing):
         self._write = line.write
         self._clear = True  # nothing is queued, and the peer takes what it is given
         self._choked = False
+        self._due = False  # whether a turn of ours is to come
         self._slices: Iterator[bytes] | None = None
         self._fed = 0
 
@@ -103,6 +100,18 @@ class DirectTransport(Outgoing):
         """It has taken what was written."""
         self._choked = False
         self._progress()
+        if self._slices is None:
+            self.pour()
+        else:
+            self._pour_later()
+
+    def _pour_later(self) -> None:
+        if not self._due:
+            self._due = True
+            self._backlog.rota.add(self._pour_due)
+
+    def _pour_due(self) -> None:
+        self._due = False
         self.pour()
 
     def pour(self) -> None:
@@ -110,7 +119,7 @@ class DirectTransport(Outgoing):
         while not self._choked and self.closing is None:
             if self._slices is not None:
                 if self._pour_slice():
-                    self._line.soon()
+                    self._pour_later()
                     return
                 continue
             message = self._take()

@@ -26,6 +26,11 @@ class Beating(Protocol):
     ended: bool
     transport: asyncio.Transport
 
+    @property
+    def held(self) -> bool:
+        """Whether it is us who read nothing of it."""
+        ...
+
     def write(self, data: bytes) -> None:
         """Hand bytes to the wire."""
         ...
@@ -85,11 +90,14 @@ class Heartbeat:
         self._drained_at = self._loop.time()
 
     def overdue(self) -> None:
-        """No pong: a slow peer that still reads what lies before the ping has more time, any other has not."""
+        """No pong: a slow peer that still reads what lies before the ping has more time, any other has not.
+
+        So has one whom we do not hear ourselves, while its document is loaded or its long frame is looked at.
+        """
         self._timer = None
         if self._socket.ended or self._socket.transport.is_closing():
             return
-        if self._drained_at > self._asked_at:
+        if self._drained_at > self._asked_at or self._socket.held:
             self._asked_at = self._loop.time()
             self._timer = self._loop.call_later(PONG_AGAIN, self.overdue)
             return

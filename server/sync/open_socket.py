@@ -178,10 +178,6 @@ class OpenSocket(asyncio.Protocol):
         """Hand bytes to the wire."""
         self.transport.write(data)
 
-    def soon(self) -> None:
-        """Go on writing in the loop's next turn."""
-        self._loop.call_soon(self.outgoing.pour)
-
     def pause_writing(self) -> None:
         """The peer is behind."""
         self.outgoing.choke()

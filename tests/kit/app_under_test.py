@@ -26,11 +26,12 @@ from crdt_docs.ids import Part, TaskId, UserId
 from crdt_docs.rope import Rope
 from crdt_docs.schema import MARKS, NODES, PART_ROOTS
 from crdt_docs.updates.parse import Id, Parsed, parse
-from crdt_docs.updates.splice import Spliced
+from crdt_docs.updates.splice import Spliced, merge
 from crdt_docs.updates.trim import trim
 from server.domain.access import Role
 from server.domain.errors import Unavailable
 from server.domain.likeness import Profile
+from server.domain.log import Snapshot
 from server.doors.built_in import BuiltIn
 from server.doors.cookie import Cookies
 from server.doors.erasure import Erasure, Present, Stores
@@ -87,7 +88,10 @@ class Inline:
         document = Spliced.load(trim(bytes(update)))
         gate = Gate(SHAPES[part])
         gate.restore(parse(document.full()))
-        return Compacted(document.full(), document.dump_index(), gate.dump())
+        return Compacted([document.full()], document.dump_index(), gate.dump())
+
+    async def fold(self, part: Part, snapshot: Snapshot | None, tail: Sequence[bytes]) -> Compacted:
+        return await self.compact(part, Rope([merge([*(snapshot.parts if snapshot else ()), *tail])]))
 
 
 class LateEngine:

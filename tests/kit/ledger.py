@@ -141,6 +141,12 @@ class Handle:
     def replace(self, doc: DocKey, snapshot: Snapshot) -> bool:
         return self._alive().replace(doc, snapshot)
 
+    def stage(self, doc: DocKey, snapshot: Snapshot) -> Sequence[Callable[[], None]]:
+        return self._alive().stage(doc, snapshot)
+
+    def drop_covered(self, doc: DocKey) -> bool:
+        return self._alive().drop_covered(doc)
+
     def fork(self, name: DocName, snapshot: Snapshot, reason: str) -> Opened:
         return self._alive().fork(name, snapshot, reason)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,11 @@ from crdt_docs.ids import DocName, Part, TaskId, UserId, new_id
 from crdt_docs.messages.ywebsocket import step1_frame, step2_frame, update_frame
 from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import MAP_TYPE, Parsed, parse
-from crdt_docs.updates.splice import Spliced
+from crdt_docs.updates.splice import Spliced, merge
 from crdt_docs.updates.trim import trim
 from server.domain.access import Principal, Role
 from server.domain.clock import SystemClock
+from server.domain.log import Snapshot
 from server.rooms.compacting import Compacted
 from server.rooms.connection import Connection
 from server.rooms.gate import Gate
@@ -47,7 +48,10 @@ class Inline:
         document = Spliced.load(trim(bytes(update)))
         gate = Gate(SHAPES[part])
         gate.restore(parse(document.full()))
-        return Compacted(document.full(), document.dump_index(), gate.dump())
+        return Compacted([document.full()], document.dump_index(), gate.dump())
+
+    async def fold(self, part: Part, snapshot: Snapshot | None, tail: Sequence[bytes]) -> Compacted:
+        return await self.compact(part, Rope([merge([*(snapshot.parts if snapshot else ()), *tail])]))
 
 
 class Peer:

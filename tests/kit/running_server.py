@@ -47,6 +47,8 @@ class RunningServer:
     link: str = ""
     process: subprocess.Popen[str] | None = None
     said: list[str] = field(default_factory=list)
+    program: tuple[str, ...] = CLEW
+    patience: float = PATIENCE
 
     @property
     def url(self) -> str:
@@ -59,6 +61,11 @@ class RunningServer:
         assert self.process is not None, "the server is not running"
         return self.process.pid
 
+    def cpu(self) -> float:
+        """Seconds of CPU, user and system, that the serving process has used; its workers' are not among them."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     @property
     def log(self) -> Path:
         """What it wrote to standard error, over all its lives."""
@@ -66,7 +73,16 @@ class RunningServer:
 
     def start(self) -> Self:
         """Start, and wait until it has printed a link and answers ``/readyz``."""
-        command = [*CLEW, "serve", "--port", str(self.port), "--data", str(self.data), "--no-browser", *self.options]
+        command = [
+            *self.program,
+            "serve",
+            "--port",
+            str(self.port),
+            "--data",
+            str(self.data),
+            "--no-browser",
+            *self.options,
+        ]
         if not self.agent:
             command.append("--no-agent")
         with self.log.open("ab") as errors:
@@ -81,7 +97,7 @@ class RunningServer:
             )
         self.said.clear()
         threading.Thread(target=self._listen, args=(self.process,), daemon=True).start()
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + self.patience
         while not self._is_ready():
             if self.process.poll() is not None or time.monotonic() > deadline:
                 self.kill()

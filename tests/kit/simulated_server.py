@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import marshal
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from kit.ledger import Handle, Ledger
@@ -15,10 +14,12 @@ from kit.virtual_time import LoopClock
 from crdt_docs.ids import DocName, Part
 from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import Parsed, parse
+from crdt_docs.updates.source import Source
+from crdt_docs.updates.splice import merge
 from server.domain.access import Principal, Role
 from server.domain.errors import CLOSE, ClewError, Conflict, Forbidden, Unavailable
-from server.domain.log import LogFailed
-from server.engine.compaction import compact
+from server.domain.log import LogFailed, Snapshot
+from server.engine.compaction import LENGTHS, compact
 from server.rooms.compacting import Compacted
 from server.rooms.gate import Gate
 from server.rooms.limits import Limits
@@ -80,11 +81,17 @@ class InlineOffload:
         if self._draw.random() < 0.1:
             raise Unavailable("the worker died")
         try:
-            trimmed, state, index = marshal.loads(compact(bytes(update), b"", (), f"{__name__}:gate_state"))
+            made = compact(bytes(update), b"", (), f"{__name__}:gate_state")
         except Exception as error:
             self._failures.append(error)
             raise Conflict(str(error)) from error
-        return Compacted(trimmed, index, state)
+        source = Source([made])
+        state, index = map(source.take, LENGTHS.unpack(source.take(LENGTHS.size)))
+        return Compacted(source.pieces(), index, state)
+
+    async def fold(self, part: Part, snapshot: Snapshot | None, tail: Sequence[bytes]) -> Compacted:
+        """Snapshot and tail in one, or not."""
+        return await self.compact(part, Rope([merge([*(snapshot.parts if snapshot else ()), *tail])]))
 
 
 SHAPES: dict[Part, Shape] = {

@@ -258,7 +258,7 @@ class World:
         document = self.ledger.document(self.doc)
         self._judge_revocations()
         opened = self.log.open(NAME)
-        stored = [opened.snapshot.update] if opened.snapshot else []
+        stored = [opened.snapshot.whole().update] if opened.snapshot else []
         stored += [logged.update for logged in opened.tail]
         if opened.head != len(document.updates):
             raise Broken(f"I2: head {opened.head} of {len(document.updates)} updates")

@@ -317,7 +317,7 @@ def test_a_state_that_lies_under_a_right_checksum_is_told(
         ((name, doc, _),) = log.names()
         present = log.open(name).snapshot
         assert present is not None
-        lying = present.state.replace(b'"vector":[[', b'"vector":[[1', 1)
+        lying = present.state.replace(b'"vector",[[', b'"vector",[[1', 1)
         assert log.replace(doc, Snapshot(present.seq, present.update, lying, present.index))
     code, out, _ = clew(capsys, "verify", "--data", data[0])
     assert code == 1 and "not what its bytes say" in out

@@ -283,12 +283,15 @@ def test_a_newer_file_is_refused_and_left_alone(tmp_path: Path) -> None:
         pass
 
 
-def test_a_file_from_before_authors_were_noted_is_brought_up_to_date(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("version", "lacked"), [(1, ("authors", "cuts", "pieces")), (2, ("pieces",))])
+def test_a_file_of_an_earlier_version_is_brought_up_to_date(
+    tmp_path: Path, version: int, lacked: tuple[str, ...]
+) -> None:
     path = tmp_path / "log.db"
     with SqliteLog(path) as log:
         log.append([append(log.open(NAME).doc, 0, b"1")])
     other = sqlite3.connect(path)
-    other.executescript("DROP TABLE authors; DROP TABLE cuts; PRAGMA user_version = 1;")
+    other.executescript("".join(f"DROP TABLE {table};" for table in lacked) + f"PRAGMA user_version = {version};")
     other.close()
     for _ in range(2):
         with SqliteLog(path) as log:

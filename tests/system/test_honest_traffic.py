@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from base64 import b64decode
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from crdt_docs.updates.vectors import decode_state_vector
 from server.domain.access import Principal, PrincipalKey, Role
 from server.domain.clock import SystemClock
 from server.domain.errors import Unavailable
+from server.domain.log import Snapshot
 from server.rooms.compacting import Compacted
 from server.rooms.connection import Connection
 from server.rooms.gate import Gate
@@ -83,6 +85,9 @@ class Offload:
         return parse(update)
 
     async def compact(self, part: Part, update: Rope) -> Compacted:
+        raise Unavailable
+
+    async def fold(self, part: Part, snapshot: Snapshot | None, tail: Sequence[bytes]) -> Compacted:
         raise Unavailable
 
 

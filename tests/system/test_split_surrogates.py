@@ -99,7 +99,7 @@ class Round(NamedTuple):
     def roads(self, log: SqliteLog, read: bytes) -> list[list[bytes]]:
         opened = log.open(self.name)
         assert opened.snapshot is not None
-        stored = [opened.snapshot.update, *(logged.update for logged in opened.tail)]
+        stored = [opened.snapshot.whole().update, *(logged.update for logged in opened.tail)]
         return [self.made.updates, self.along.taken, self.away.taken, stored, [read]]
 
 
@@ -304,5 +304,5 @@ async def test_stock_clients_that_split_pairs_all_read_the_same_and_so_does_whoe
         for party, seen in zip(parties, texts, strict=True):
             opened = log.open(DocName(TaskId(party.task)))
             assert opened.snapshot is not None
-            stored = [opened.snapshot.update, *(logged.update for logged in opened.tail)]
+            stored = [opened.snapshot.whole().update, *(logged.update for logged in opened.tail)]
             assert party.read(stored).json == seen

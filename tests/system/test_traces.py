@@ -42,7 +42,7 @@ def log_of(data: Path, task: str) -> list[bytes]:
     """What a stopped server's log holds: a snapshot, if there was a compaction, and the tail."""
     with SqliteLog(data / "log.db", "full") as log:
         opened = log.open(DocName(TaskId(task)))
-    snapshot = [opened.snapshot.update] if opened.snapshot else []
+    snapshot = [opened.snapshot.whole().update] if opened.snapshot else []
     assert [entry.seq for entry in opened.tail] == list(range(opened.head - len(opened.tail) + 1, opened.head + 1))
     return [*snapshot, *(entry.update for entry in opened.tail)]
 

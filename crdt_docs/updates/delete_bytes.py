@@ -1,0 +1,104 @@
+"""The delete ranges of a growing document as bytes that are ready to be sent, and reading such bytes bit by bit.
+
+Owns that nobody who joins has to wait until a hundred thousand ranges are encoded anew. Must never be taken for the
+normal form: what is added is appended, so ranges may come in any order, touch and overlap, which every reader bears.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from typing import Final, NamedTuple
+
+from crdt_docs.errors import Malformed
+from crdt_docs.lib0 import varuint
+from crdt_docs.rope import Piece, Stretch
+from crdt_docs.updates.cut import read_varuint
+
+SLICE: Final = 2000
+"""Ranges after which others may run; about a millisecond."""
+
+
+class _Ranges:
+    __slots__ = ("number", "body")
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.body = bytearray()
+
+
+class DeleteBytes:
+    """Each client's ranges, encoded. Grows by what is added, until a compaction makes the document new."""
+
+    __slots__ = ("_clients", "number")
+
+    def __init__(self) -> None:
+        self._clients: dict[int, _Ranges] = {}
+        self.number = 0
+
+    def add(self, deletes: Iterable[tuple[int, list[tuple[int, int]]]]) -> None:
+        """Append ``(client, [(clock, length)])``."""
+        for client, ranges in deletes:
+            held = self._of(client)
+            for clock, length in ranges:
+                held.body += varuint(clock) + varuint(length)
+            held.number += len(ranges)
+            self.number += len(ranges)
+
+    def take(self, client: int, number: int, body: bytes) -> None:
+        """Append so many ranges that are encoded already."""
+        held = self._of(client)
+        held.body += body
+        held.number += number
+        self.number += number
+
+    def _of(self, client: int) -> _Ranges:
+        held = self._clients.get(client)
+        if held is None:
+            held = self._clients[client] = _Ranges()
+        return held
+
+    def pieces(self) -> list[Piece]:
+        """The end of an update, as it is now; nothing is copied."""
+        out: list[Piece] = [varuint(len(self._clients))]
+        for client in sorted(self._clients, reverse=True):
+            held = self._clients[client]
+            out += (varuint(client) + varuint(held.number), Stretch(held.body, 0, len(held.body)))
+        return out
+
+
+class Encoded(NamedTuple):
+    """One client's ranges: flat and sorted, and the bytes that they were read from."""
+
+    client: int
+    flat: list[int]
+    body: bytes
+
+
+def read_normal(data: bytes) -> Generator[None, None, list[Encoded]]:
+    """Read the bytes that end an update and are in normal form, letting others run now and then.
+
+    Raises Malformed, IndexError where the bytes end, and ValueError where they are not in normal form.
+    """
+    found: list[Encoded] = []
+    clients, at = read_varuint(data, 0)
+    for _ in range(clients):
+        client, at = read_varuint(data, at)
+        number, at = read_varuint(data, at)
+        if number > len(data) - at:
+            raise Malformed("count exceeds the bytes")
+        flat: list[int] = []
+        start, end = at, -1
+        for done in range(1, number + 1):
+            clock, at = read_varuint(data, at)
+            length, at = read_varuint(data, at)
+            if clock <= end or not length:
+                raise ValueError("delete ranges out of order")
+            end = clock + length
+            flat.append(clock)
+            flat.append(end)
+            if not done % SLICE:
+                yield
+        found.append(Encoded(client, flat, data[start:at]))
+    if at != len(data):
+        raise Malformed("trailing bytes")
+    return found

@@ -1,0 +1,94 @@
+"""Rooms of long documents: what is long is loaded, compacted and sent in slices, and says the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from kit.log_entries import append, updates
+from kit.raw_updates import section, string, update
+from kit.rooms import ANN, Peer, enter, new_name, rooms_over, settled, until
+
+from crdt_docs.ids import DocName
+from crdt_docs.messages.ywebsocket import update_frame
+from crdt_docs.updates.splice import MANY
+from server.domain.access import Role
+from server.rooms.limits import Limits
+from server.store.log import SqliteLog
+
+SMALL = Limits(compact_tail=200)
+
+
+async def write(path: Path, name: DocName, letters: int) -> str:
+    """Type that many words, each an update of its own; what it says then."""
+    async with rooms_over(path) as rooms:
+        peer = await enter(rooms, name, 1)
+        for at in range(letters):
+            await peer.type(f"{at} ")
+        await settled(rooms)
+        return str(peer.text)
+
+
+def in_log(path: Path, name: DocName) -> tuple[int, int]:
+    """Up to where it is compacted, and how many updates follow."""
+    with SqliteLog(path) as log:
+        opened = log.open(name)
+        return opened.snapshot.seq if opened.snapshot else 0, len(updates(opened))
+
+
+async def test_a_long_tail_is_loaded_in_one_and_compacted_with_the_next_word(tmp_path: Path) -> None:
+    path, name = tmp_path / "log.db", new_name()
+    words = await write(path, name, 50)
+    assert in_log(path, name) == (0, 50)
+    async with rooms_over(path, SMALL) as rooms:
+        peer = await enter(rooms, name, 2)
+        peer.hear()
+        assert str(peer.text) == words
+        await peer.type("more")
+        await settled(rooms)
+        await until(lambda: in_log(path, name)[0] == 51)
+    async with rooms_over(path) as rooms:
+        peer = await enter(rooms, name, 3)
+        peer.hear()
+        assert str(peer.text) == words + "more"
+
+
+async def test_a_log_with_a_gap_is_not_loaded_however_long_it_is(tmp_path: Path) -> None:
+    path, name = tmp_path / "log.db", new_name()
+    await write(path, name, 20)
+    with SqliteLog(path) as log:
+        opened = log.open(name)
+        log.append([append(opened.doc, opened.head, update(section(99, 5, string("x", parent="t"))))])
+    async with rooms_over(path, SMALL) as rooms:
+        with pytest.raises(ValueError, match="gap|does not fit"):
+            await rooms.join(name, ANN, Role.EDITOR, Peer(2))
+
+
+async def test_who_joins_where_much_was_deleted_is_told_every_deletion(tmp_path: Path) -> None:
+    path, name = tmp_path / "log.db", new_name()
+    async with rooms_over(path) as rooms:
+        writer = await enter(rooms, name, 1)
+        before = writer.doc.get_state()
+        writer.text += "ab" * (MANY + 50)
+        await writer.say(update_frame(writer.doc.get_update(before)))
+        half = Peer(7)
+        half.doc.apply_update(writer.doc.get_update())
+        with writer.doc.transaction():
+            for at in range(MANY + 20):
+                del writer.text[at + 1 : at + 2]
+        await writer.say(update_frame(writer.doc.get_update(before)))
+        await writer.type("end")
+        await writer.erase(0)
+        await settled(rooms)
+        for client, had in ((2, None), (3, half.doc.get_update())):
+            peer = Peer(client)
+            if had is not None:
+                peer.doc.apply_update(had)
+            peer.connection = await rooms.join(name, ANN, Role.EDITOR, peer)
+            await peer.greet()
+            peer.hear()
+            assert str(peer.text) == str(writer.text)
+        await rooms.compact(name)
+        late = await enter(rooms, name, 4)
+        late.hear()
+        assert str(late.text) == str(writer.text)

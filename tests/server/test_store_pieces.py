@@ -1,0 +1,128 @@
+"""A long snapshot goes into the log piece by piece, and whoever stops in between leaves the log whole."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from kit.log_entries import append, new_name, updates
+
+from crdt_docs.ids import DocName
+from server.domain.log import CorruptLog, DocKey, Snapshot
+from server.store.examine import examine
+from server.store.keys import Keys
+from server.store.log import SqliteLog
+from server.store.opening import opened_texts
+
+PIECES = (b"the first piece ", b"and the second ", b"and the last")
+LONG = Snapshot(3, b"", b"gate", b"index", PIECES)
+
+
+def write_five(log: SqliteLog, name: DocName) -> DocKey:
+    doc = log.open(name).doc
+    for seq in range(5):
+        log.append([append(doc, seq, b"update %d" % (seq + 1))])
+    return doc
+
+
+def put(log: SqliteLog, doc: DocKey, snapshot: Snapshot) -> None:
+    for step in log.stage(doc, snapshot):
+        step()
+    assert log.replace(doc, snapshot)
+
+
+def count(path: Path, table: str) -> int:
+    with sqlite3.connect(path) as log:
+        return int(log.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+
+
+@pytest.mark.parametrize("sealed", [True, False])
+def test_what_was_put_in_pieces_comes_back_in_pieces(tmp_path: Path, sealed: bool) -> None:
+    path, name = tmp_path / "log.db", new_name()
+    if sealed:
+        Keys(tmp_path).__enter__().__exit__(None, None, None)
+    for step in range(2):  # in the second round what another process left
+        with SqliteLog(path) as log:
+            if not step:
+                put(log, write_five(log, name), LONG)
+            opened = log.open(name)
+            assert opened.snapshot == LONG
+            assert opened.snapshot.whole().update == b"".join(PIECES)
+            assert updates(opened) == [(4, b"update 4"), (5, b"update 5")]
+    assert any(b"".join(PIECES) == words for _, words in opened_texts(path))
+
+
+def test_what_it_covers_goes_little_by_little_while_others_write(tmp_path: Path) -> None:
+    path, name = tmp_path / "log.db", new_name()
+    with SqliteLog(path) as log:
+        doc = write_five(log, name)
+        put(log, doc, LONG)
+        assert count(path, "updates") == 5
+        head = 5
+        while log.drop_covered(doc):
+            (moved,) = log.append([append(doc, head, b"meanwhile")])
+            assert moved == head + 1
+            head += 1
+        assert count(path, "updates") == head - 3
+        assert [seq for seq, _ in updates(log.open(name))] == list(range(4, head + 1))
+        put(log, doc, Snapshot(head, b"", pieces=(b"newer ", b"yet")))
+        while log.drop_covered(doc):
+            pass
+        assert count(path, "pieces") == 2 and count(path, "updates") == 0
+
+
+def test_stopping_between_any_two_steps_loses_nothing_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    path, name = tmp_path / "log.db", new_name()
+    with SqliteLog(path) as log:
+        doc = write_five(log, name)
+        first, *_ = log.stage(doc, LONG)
+        first()
+    with SqliteLog(path) as log:
+        assert log.open(name).snapshot is None and len(updates(log.open(name))) == 5
+        assert not log.replace(doc, LONG), "it is not all there"
+        put(log, doc, LONG)
+    with SqliteLog(path) as log:
+        assert [seq for seq, _ in updates(log.open(name))] == [4, 5]
+        assert [found.damage for found in examine(path)] == [[]]
+        put(log, doc, Snapshot(5, b"", pieces=(b"all ", b"of it")))
+        while log.drop_covered(doc):
+            pass
+    assert count(path, "updates") == 0 and count(path, "pieces") == 2
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "DELETE FROM pieces WHERE number = 1",
+        "DELETE FROM pieces WHERE number = 2",
+        "DELETE FROM pieces",
+        "UPDATE pieces SET data = x'00' WHERE number = 0",
+        "UPDATE pieces SET number = 7 - number WHERE number > 0",
+    ],
+)
+def test_damage_to_a_piece_is_named_and_nothing_of_it_handed_out(tmp_path: Path, harm: str) -> None:
+    path, name = tmp_path / "log.db", new_name()
+    with SqliteLog(path) as log:
+        put(log, write_five(log, name), LONG)
+    with sqlite3.connect(path) as other:
+        other.execute(harm)
+    with SqliteLog(path) as log, pytest.raises(CorruptLog, match=str(name)):
+        log.open(name)
+
+
+def test_a_deleted_document_leaves_no_piece(tmp_path: Path) -> None:
+    path, name = tmp_path / "log.db", new_name()
+    with SqliteLog(path) as log:
+        put(log, write_five(log, name), LONG)
+        log.delete(name)
+    assert count(path, "pieces") == 0
+    assert b"piece" not in path.read_bytes().replace(b"pieces", b"")
+
+
+def test_a_fork_takes_a_long_snapshot_over_whole(tmp_path: Path) -> None:
+    name = new_name()
+    with SqliteLog(tmp_path / "log.db") as log:
+        put(log, write_five(log, name), LONG)
+        forked = log.fork(name, LONG, "repair").snapshot
+        assert forked is not None and forked.whole().update == b"".join(PIECES)
