@@ -237,6 +237,7 @@ class Spliced:
         if size != sum(map(len, pieces)):
             raise ValueError("the index of another update")
         loaded, source, done = cls(), Source(pieces), 0
+        source.skip(1)  # how many clients there are; where there are none, nothing else stands before the deletions
         for _ in range(clients):
             client, start, end, number, at, length, points = (reader.varuint() for _ in range(7))
             strand = loaded._strands[client] = Strand(start)

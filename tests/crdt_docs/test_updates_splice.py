@@ -196,6 +196,10 @@ def test_a_damaged_snapshot_is_not_hidden_by_its_index() -> None:
 def test_an_empty_document_has_an_index_too() -> None:
     assert Spliced.load(b"\x00\x00", Spliced().dump_index()).full() == b"\x00\x00"
     assert Spliced.load(b"\x00\x00").state_vector == {}
+    loading = Spliced.load_in_slices([b"\x00\x00"], Spliced().dump_index())
+    with pytest.raises(StopIteration) as loaded:
+        next(loading)
+    assert loaded.value.value.full() == b"\x00\x00"
 
 
 def test_a_client_of_thousands_of_short_visits_stays_small() -> None:

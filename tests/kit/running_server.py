@@ -47,7 +47,7 @@ class RunningServer:
     link: str = ""
     process: subprocess.Popen[str] | None = None
     said: list[str] = field(default_factory=list)
-    program: tuple[str, ...] = CLEW
+    program: tuple[str, ...] = field(default_factory=lambda: CLEW)  # looked up late: tests put strace before it
     patience: float = PATIENCE
 
     @property

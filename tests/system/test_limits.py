@@ -141,12 +141,15 @@ def upgrade_refused(served: Served, task: str) -> int:
         return code
 
 
+STORED = "SELECT doc FROM pieces JOIN snapshots USING (doc, seq) GROUP BY doc HAVING sum(length(data)) > ?"
+
+
 async def compacted(served: Served, size: int) -> None:
     """Wait until the log holds a snapshot of that size, for making one takes memory too."""
     async with asyncio.timeout(30):
         while True:
             with closing(sqlite3.connect(served.server.data / "log.db")) as log:
-                if log.execute("SELECT 1 FROM snapshots WHERE length(body) > ?", (size,)).fetchone():
+                if log.execute(STORED, (size,)).fetchone():
                     return
             await asyncio.sleep(0.5)
 
