@@ -129,7 +129,7 @@ async def kill_both(folder: Path, rounds: int) -> None:
 
 @pytest.mark.timeout(300)
 async def test_nothing_that_was_promised_is_lost_by_kill_minus_nine(tmp_path: Path) -> None:
-    await kill_both(tmp_path, 12)
+    await kill_both(tmp_path, 8)
 
 
 @pytest.mark.soak

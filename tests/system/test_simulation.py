@@ -18,7 +18,7 @@ from kit.simulation import ROOTS, Outcome, play, play_seed
 from kit.virtual_time import virtual_loop
 from kit.yjs_oracle import YjsOracle
 
-SCHEDULES = 2_000
+SCHEDULES = 1_000
 PORTION = 250
 SOAKED = 50_000
 SHOWN_TO_YJS = 25
