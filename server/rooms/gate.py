@@ -17,6 +17,7 @@ from collections.abc import Generator
 
 from crdt_docs.updates.parse import Parsed
 from server.domain.access import PrincipalKey
+from server.rooms import slices
 from server.rooms.admission import Admission, Gap, Refused
 from server.rooms.gate_state import decode, encode
 from server.rooms.keystroke import admit_keystroke
@@ -32,13 +33,7 @@ class Gate(Known):
             letter = admit_keystroke(self, parsed, principal)
             if letter is not None:
                 return letter
-        steps = self.resolve(parsed, principal, kind)
-        try:
-            while True:
-                next(steps)
-        except StopIteration as done:
-            verdict: Verdict = done.value
-            return verdict
+        return slices.finish(self.resolve(parsed, principal, kind))
 
     def resolve(self, parsed: Parsed, principal: PrincipalKey, kind: Kind) -> Generator[None, None, Verdict]:
         """Decide in slices: yields after each ``SLICE`` structs. The gate must not change in between."""
@@ -74,12 +69,7 @@ class Gate(Known):
 
     def load(self, state: bytes) -> bool:
         """Take in a dump of this version; False, and nothing changed, if it is none: then ``restore`` the snapshot."""
-        steps = self.load_in_slices(state)
-        try:
-            while True:
-                next(steps)
-        except StopIteration as done:
-            return bool(done.value)
+        return slices.finish(self.load_in_slices(state))
 
     def load_in_slices(self, state: bytes) -> Generator[None, None, bool]:
         """``load``, letting others run now and then."""

@@ -31,6 +31,7 @@ from server.domain.access import PrincipalKey
 from server.domain.clock import Clock
 from server.domain.errors import CLOSE, CLOSE_RESTART
 from server.domain.log import Actor, Append, Claim, DocKey, LogFailed, Logged
+from server.rooms import slices
 from server.rooms.attribution import Attribution, Pending
 from server.rooms.connection import Connection
 from server.rooms.crowd import Crowds
@@ -131,14 +132,7 @@ class Room:
 
     async def resolve(self, parsed: Parsed, principal: PrincipalKey, kind: Kind) -> Verdict:
         """Admit in slices, for what is large; the caller holds ``lock``."""
-        steps = self.gate.resolve(parsed, principal, kind)
-        try:
-            while True:
-                next(steps)
-                await asyncio.sleep(0)
-        except StopIteration as done:
-            verdict: Verdict = done.value
-            return verdict
+        return await slices.run(self.gate.resolve(parsed, principal, kind))
 
     async def bring_ahead(self, parsed: Parsed) -> None:
         """Have what was submitted lie ready for its release, which then takes little; the caller holds ``lock``."""

@@ -1,4 +1,4 @@
-"""Long work on the event loop, cut into slices. Owns that others run between any two of them."""
+"""Long work, cut into slices. Owns that on the event loop others run between any two of them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,16 @@ from collections.abc import Generator
 from typing import TypeVar
 
 T = TypeVar("T")
+
+
+def finish(steps: Generator[None, None, T]) -> T:
+    """Run to the end in one go; raises what it raises."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            result: T = done.value
+            return result
 
 
 async def run(steps: Generator[None, None, T]) -> T:

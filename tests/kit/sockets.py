@@ -21,6 +21,22 @@ UPGRADE = (
 )
 
 
+class Reader:
+    """What a connection is told of how its socket is read."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def pause(self) -> None:
+        self.said.append("pause")
+
+    def resume(self) -> None:
+        self.said.append("resume")
+
+    def progress(self) -> None:
+        self.said.append("progress")
+
+
 class Wire(asyncio.Transport):
     """A TCP connection that takes all it is given, and may be told that it does not."""
 

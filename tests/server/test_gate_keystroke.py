@@ -11,6 +11,7 @@ from pycrdt import Doc, Map, Text, XmlElement, XmlFragment, XmlText
 from crdt_docs.updates.parse import FRAGMENT_TYPE, MAP_TYPE, TEXT_TYPE, parse
 from server.domain.access import PrincipalKey
 from server.domain.log import Claim
+from server.rooms import slices
 from server.rooms.admission import Admission, Gap, Refused
 from server.rooms.gate import Gate
 from server.rooms.keystroke import admit_keystroke
@@ -22,13 +23,8 @@ SHAPE = Shape({"messages": MAP_TYPE, "title": TEXT_TYPE, "body": FRAGMENT_TYPE},
 
 def decide(gate: Gate, update: bytes, who: PrincipalKey) -> Verdict:
     """What the long road says."""
-    steps = Admission(gate, parse(update), who, "update").run()
     try:
-        while True:
-            next(steps)
-    except StopIteration as done:
-        verdict: Verdict = done.value
-        return verdict
+        return slices.finish(Admission(gate, parse(update), who, "update").run())
     except (Refused, Gap) as refused:
         return refused.verdict
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import cast
 
 from kit.rooms import enter, new_name, rooms_over, until
-from kit.sockets import Wire, socket_on
+from kit.sockets import Reader, Wire, socket_on
 from starlette.websockets import WebSocket, WebSocketState
 from websockets.frames import Opcode
 
@@ -16,22 +16,6 @@ from server.rooms.limits import Limits
 from server.sync.backlog import HIGH, LOW, Backlog
 from server.sync.direct import SLICE
 from server.sync.transport import SocketTransport
-
-
-class Reader:
-    """What a connection is told of how its socket is read."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def pause(self) -> None:
-        self.said.append("pause")
-
-    def resume(self) -> None:
-        self.said.append("resume")
-
-    def progress(self) -> None:
-        self.said.append("progress")
 
 
 class Socket:

@@ -9,7 +9,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from kit.sockets import Ear, Wire, protocol_on, socket_on
+from kit.sockets import Ear, Reader, Wire, protocol_on, socket_on
 from websockets.frames import Close, Frame, Opcode
 
 from server.rooms.fanning import Fanned
@@ -234,26 +234,10 @@ async def test_an_error_behind_a_socket_ends_that_socket(capfd: pytest.CaptureFi
 # -- the way out
 
 
-class Reads:
-    """What a connection is told of how its socket is read."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def pause(self) -> None:
-        self.said.append("pause")
-
-    def resume(self) -> None:
-        self.said.append("resume")
-
-    def progress(self) -> None:
-        self.said.append("progress")
-
-
 async def test_what_is_sent_is_written_at_once_and_queued_only_for_who_is_behind() -> None:
     wire, backlog = Wire(), Backlog()
     socket = protocol_on(wire).take_over(backlog)
-    reads = socket.outgoing.reader = Reads()
+    reads = socket.outgoing.reader = Reader()
     socket.outgoing.send(b"a")
     assert wire.written == framed(b"a")
     assert socket.outgoing.held == 0
