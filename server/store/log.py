@@ -173,8 +173,8 @@ class SqliteLog:
     def replace(self, doc: DocKey, snapshot: Snapshot) -> bool:
         """Store the snapshot and drop the rows that it covers, in one transaction. False if it is an older one.
 
-        One in pieces must be staged, and leaves the rows to ``drop_covered``. False as well if the generation is over.
-        Raises ValueError if it covers what was never logged.
+        One in pieces must be staged, leaves rows to ``drop_covered``, and replaces none of its own seq. False as well if
+        the generation is over. Raises ValueError if it covers what was never logged.
         """
         with self._committing() as connection:
             line = self._lines.get(doc)
@@ -182,8 +182,8 @@ class SqliteLog:
                 return False
             if snapshot.seq > line.head:
                 raise ValueError(f"a snapshot up to {snapshot.seq} of a document whose head is {line.head}")
-            count, long = line.covered(snapshot.seq), bool(snapshot.pieces)
-            if long and pieces.present(connection, doc, snapshot.seq) != len(snapshot.pieces):
+            count, long = line.covered(snapshot.seq), len(snapshot.pieces)
+            if long and (snapshot.seq == line.snapshot or pieces.present(connection, doc, snapshot.seq) != long):
                 return False
             connection.execute("BEGIN IMMEDIATE")
             if not line.stored:
@@ -194,7 +194,7 @@ class SqliteLog:
             with self._looking:
                 line.stored = True
                 line.snapshot = snapshot.seq
-                line.drop(count, later=long)
+                line.drop(count, later=bool(long))
             return True
 
     def stage(self, doc: DocKey, snapshot: Snapshot) -> list[Callable[[], None]]:
@@ -203,7 +203,7 @@ class SqliteLog:
 
     def _put(self, doc: DocKey, seq: int, number: int, data: bytes) -> None:
         with self._committing() as connection:
-            if (line := self._lines.get(doc)) is not None:
+            if (line := self._lines.get(doc)) is not None and line.snapshot != seq:  # never over those that stand
                 pieces.insert(connection, self._vault, line.name.task, doc, seq, number, data)
 
     def drop_covered(self, doc: DocKey) -> bool:

@@ -53,6 +53,19 @@ def test_what_was_put_in_pieces_comes_back_in_pieces(tmp_path: Path, sealed: boo
     assert any(b"".join(PIECES) == words for _, words in opened_texts(path))
 
 
+def test_pieces_are_never_put_one_by_one_over_those_of_the_snapshot_that_stands(tmp_path: Path) -> None:
+    path, name = tmp_path / "log.db", new_name()
+    again = Snapshot(3, b"", b"gate", b"index", (b"the same in ", b"other words ", b"of another version"))
+    with SqliteLog(path) as log:
+        doc = write_five(log, name)
+        put(log, doc, LONG)
+        for step in log.stage(doc, again):
+            step()
+            assert log.open(name).snapshot == LONG
+        assert not log.replace(doc, again)
+        assert log.open(name).snapshot == LONG
+
+
 def test_what_it_covers_goes_little_by_little_while_others_write(tmp_path: Path) -> None:
     path, name = tmp_path / "log.db", new_name()
     with SqliteLog(path) as log:
