@@ -173,7 +173,7 @@ class SqliteLog:
     def replace(self, doc: DocKey, snapshot: Snapshot) -> bool:
         """Store the snapshot and drop the rows that it covers, in one transaction. False if it is an older one.
 
-        One in pieces must be staged, leaves rows to ``drop_covered``, and replaces none of its own seq. False as well if
+        One in pieces must be staged, leaves rows to ``drop_covered``, replaces none of its own seq. False as well if
         the generation is over. Raises ValueError if it covers what was never logged.
         """
         with self._committing() as connection:
