@@ -6,22 +6,24 @@ leave one open when a caller is cancelled; must never open a schema that is newe
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeVar
 
-import aiosqlite
 from anyio import CancelScope, Lock
 
 from server.domain.errors import Conflict, Unavailable
 from server.store.folder import make_private
+from server.store.lane import Lane
 from server.store.log_file import ERASING, ERASING_PATIENCE, PATIENCE
 
 Row = tuple[Any, ...]
+T = TypeVar("T")
 
 OPEN: Final = (
     "PRAGMA foreign_keys = ON",
@@ -39,19 +41,35 @@ class Damaged(Unavailable):
     """The database cannot be read; restore it from a backup."""
 
 
+class Statements:
+    """What may be done on the database's own thread, in one transaction with nothing in between."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def all(self, sql: str, *values: object) -> list[Row]:
+        """Run one statement, reading or writing; answer its rows (of RETURNING, for a write)."""
+        return _fetch(self._connection, sql, values)
+
+    def one(self, sql: str, *values: object) -> Row | None:
+        """Run one statement and answer its first row."""
+        rows = _fetch(self._connection, sql, values)
+        return rows[0] if rows else None
+
+
 class Transaction:
     """What may be done inside ``Database.transaction``; all of it or nothing is kept."""
 
-    def __init__(self, connection: aiosqlite.Connection) -> None:
-        self._connection = connection
+    def __init__(self, lane: Lane) -> None:
+        self._lane = lane
 
     async def all(self, sql: str, *values: object) -> list[Row]:
         """Run one statement, reading or writing; answer its rows (of RETURNING, for a write)."""
-        return await _run(self._connection, sql, values)
+        return await _run(self._lane, sql, values)
 
     async def one(self, sql: str, *values: object) -> Row | None:
         """Run one statement and answer its first row."""
-        rows = await _run(self._connection, sql, values)
+        rows = await _run(self._lane, sql, values)
         return rows[0] if rows else None
 
 
@@ -61,10 +79,11 @@ class Database:
     Raises Unavailable where the disk does not play along, and Conflict where a constraint forbids a write.
     """
 
-    def __init__(self, writing: aiosqlite.Connection, reading: aiosqlite.Connection) -> None:
+    def __init__(self, writing: Lane, reading: Lane) -> None:
         self._writing = writing
         self._reading = reading
         self._lock = Lock()
+        self._waiting: list[_Errand] = []
         self._owed: tuple[str, ...] = ()
 
     @classmethod
@@ -75,15 +94,10 @@ class Database:
             make_private(path)
         except OSError as error:
             raise Unavailable(f"{path.name} cannot be opened ({error.strerror}).") from error
-        async with aiosqlite.connect(path, isolation_level=None) as writing:
-            with _named(path):
-                await writing.execute_fetchall("PRAGMA journal_mode = WAL")
-            for pragma in OPEN:
-                await writing.execute_fetchall(pragma)
-            await _migrate(writing)
-            async with aiosqlite.connect(path, isolation_level=None) as reading:
-                await reading.execute_fetchall("PRAGMA query_only = ON")
-                await reading.execute_fetchall(f"PRAGMA busy_timeout = {PATIENCE}")
+        async with Lane(path) as writing:
+            await writing.run(lambda connection: _prepare(connection, path))
+            async with Lane(path) as reading:
+                await reading.run(_prepare_reading)
                 yield cls(writing, reading)
 
     async def all(self, sql: str, *values: object) -> list[Row]:
@@ -95,12 +109,43 @@ class Database:
         rows = await _run(self._reading, sql, values)
         return rows[0] if rows else None
 
+    async def read(self, work: Callable[[Statements], T]) -> T:
+        """Several reads in one go. Each sees what is committed when its turn comes."""
+        return await self._reading.run(lambda connection: work(Statements(connection)))
+
     async def write(self, sql: str, *values: object) -> list[Row]:
         """Run one writing statement in a transaction of its own; answer the rows of its RETURNING."""
-        async with self._lock:
+        return await self.perform(lambda tx: tx.all(sql, *values))
+
+    async def perform(self, work: Callable[[Statements], T]) -> T:
+        """Several statements in one go, that stand or fall together; what the work returns once it is durable.
+
+        What comes while others write is committed with one fsync for all. ``work`` runs on the database's thread: it
+        touches nothing else, and keeps nothing if it raises.
+        """
+        errand = _Errand(work, asyncio.get_running_loop().create_future())
+        self._waiting.append(errand)
+        if len(self._waiting) == 1:  # the first one goes for all who come before it gets its turn
+            await self._perform_all()
+        value: T = await errand.future
+        return value
+
+    async def _perform_all(self) -> None:
+        taken: list[_Errand] = []
+        try:
             with CancelScope(shield=True):
-                rows = await _run(self._writing, sql, values)
-        return rows
+                async with self._lock:
+                    taken, self._waiting = self._waiting, []
+                    outcomes = await self._writing.run(lambda connection: _commit_together(connection, taken))
+        except BaseException as error:
+            if not taken:
+                taken, self._waiting = self._waiting, []
+            failure = error if isinstance(error, Exception) else Unavailable("The database is closed.")
+            outcomes = [failure] * len(taken)
+            if failure is not error:
+                _settle(taken, outcomes)
+                raise
+        _settle(taken, outcomes)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
@@ -112,9 +157,10 @@ class Database:
                 yield Transaction(self._writing)
                 with CancelScope(shield=True):
                     await _run(self._writing, "COMMIT", ())
-            finally:
+            except BaseException:
                 with CancelScope(shield=True):
-                    await self._writing.rollback()
+                    await self._writing.run(lambda connection: connection.rollback())
+                raise
 
     async def erase(self) -> bool:
         """Leave nothing of what was deleted behind in the file or its write-ahead log, and say whether that is so now.
@@ -140,9 +186,70 @@ class Database:
         return not self._owed
 
 
-async def _run(connection: aiosqlite.Connection, sql: str, values: tuple[object, ...]) -> list[Row]:
+class _Errand(NamedTuple):
+    """Something to be written, and who waits for what comes of it."""
+
+    work: Callable[[Statements], Any]
+    future: asyncio.Future[Any]
+
+
+def _settle(errands: Sequence[_Errand], outcomes: Sequence[Any]) -> None:
+    for errand, outcome in zip(errands, outcomes, strict=True):
+        if errand.future.done():  # nobody waits any more
+            continue
+        if isinstance(outcome, Exception):
+            errand.future.set_exception(outcome)
+        else:
+            errand.future.set_result(outcome)
+
+
+def _commit_together(connection: sqlite3.Connection, errands: Sequence[_Errand]) -> list[Any]:
+    """One transaction for all; what each comes to, an exception if it failed. Raises where the commit did."""
+    tx = Statements(connection)
+    try:
+        tx.all("BEGIN IMMEDIATE")
+        outcomes = [_perform(connection, tx, errand.work) for errand in errands]
+        tx.all("COMMIT")
+    except BaseException:
+        connection.rollback()
+        raise
+    return outcomes
+
+
+def _perform(connection: sqlite3.Connection, tx: Statements, work: Callable[[Statements], T]) -> T | Exception:
+    """Do one of several; where it fails, the others are not affected."""
+    tx.all("SAVEPOINT one")
+    try:
+        outcome: T | Exception = work(tx)
+    except Exception as error:
+        if not connection.in_transaction:  # a full disk takes all of it back
+            raise
+        tx.all("ROLLBACK TO one")
+        outcome = error
+    tx.all("RELEASE one")
+    return outcome
+
+
+def _fetch(connection: sqlite3.Connection, sql: str, values: tuple[object, ...]) -> list[Row]:
     with _named():
-        return [tuple(row) for row in await connection.execute_fetchall(sql, values)]
+        return connection.execute(sql, values).fetchall()
+
+
+async def _run(lane: Lane, sql: str, values: tuple[object, ...]) -> list[Row]:
+    return await lane.run(lambda connection: _fetch(connection, sql, values))
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    with _named(path):
+        connection.execute("PRAGMA journal_mode = WAL")
+    for pragma in OPEN:
+        connection.execute(pragma)
+    _migrate(connection)
+
+
+def _prepare_reading(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA query_only = ON")
+    connection.execute(f"PRAGMA busy_timeout = {PATIENCE}")
 
 
 @contextmanager
@@ -176,23 +283,22 @@ def _statements(script: str) -> Iterator[str]:
             statement = ""
 
 
-async def _migrate(connection: aiosqlite.Connection) -> None:
+def _migrate(connection: sqlite3.Connection) -> None:
     known = migrations()
-    rows = list(await connection.execute_fetchall("PRAGMA user_version"))
-    present = int(rows[0][0])
+    present = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if present > known[-1][0]:
         raise NewerSchema(f"clew.db has schema {present}; this Clew knows {known[-1][0]}. Run the newer version.")
     for number, script in known:
         if number > present:
-            await _apply(connection, number, script)
+            _apply(connection, number, script)
 
 
-async def _apply(connection: aiosqlite.Connection, number: int, script: str) -> None:
-    await connection.execute_fetchall("BEGIN IMMEDIATE")
+def _apply(connection: sqlite3.Connection, number: int, script: str) -> None:
+    connection.execute("BEGIN IMMEDIATE")
     try:
         for statement in _statements(script):
-            await connection.execute_fetchall(statement)
-        await connection.execute_fetchall(f"PRAGMA user_version = {number}")
-        await connection.execute_fetchall("COMMIT")
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {number}")
+        connection.execute("COMMIT")
     finally:
-        await connection.rollback()
+        connection.rollback()
