@@ -198,10 +198,10 @@ class Authentication:
         host = self._built_in.find(secret, since) if self._built_in is not None else None
         if host is not None:
             return host
-        token = await self._keyring.tokens.find(secret, now)
-        if token is None:
+        found = await self._keyring.tokens.find_with_user(secret, now)
+        if found is None:
             raise Unauthenticated
-        return _of_token(token, await self._user(token.user), since)
+        return _of_token(*found, since)
 
     async def _user(self, user: UserId) -> User:
         found = await self._keyring.users.get(user)

@@ -14,7 +14,7 @@ from server.domain.access import Role
 from server.domain.continuity import Unfinished
 from server.domain.errors import Conflict, NotFound
 from server.domain.session import Attachment, Session
-from server.store.database import Database, Row, Transaction
+from server.store.database import Database, Row, Statements
 from server.store.tasks import task_of
 
 _COLUMNS: Final = "id, user, device, framework, task, started_at, seen_at, ended_at, token"
@@ -45,22 +45,14 @@ class Sessions:
         self, user: UserId, device: DeviceId | None, framework: str | None, at: float, token: TokenId | None = None
     ) -> Session:
         """Begin a session, by that bearer if by one. Raises NotFound if the device is not the user's or was revoked."""
-        session = Session(SessionId(new_id()), user, device, framework, None, at, at, token=token)
-        rows = await self._database.write(
-            "INSERT INTO sessions (id, user, device, framework, started_at, seen_at, token)"
-            " SELECT ?1, ?2, ?3, ?4, ?5, ?5, ?6"
-            " WHERE ?3 IS NULL OR EXISTS (SELECT 1 FROM devices WHERE id = ?3 AND user = ?2 AND revoked_at IS NULL)"
-            " RETURNING id",
-            session.id,
-            user,
-            device,
-            framework,
-            at,
-            token,
-        )
-        if not rows:
-            raise NotFound()
-        return session
+        return await self._database.perform(lambda tx: _start(tx, user, device, framework, None, at, token))
+
+    async def start_on(
+        self, user: UserId, device: DeviceId | None, framework: str | None, task: TaskId, at: float
+    ) -> Session:
+        """Begin a session that is attached to the task from its first moment. Raises NotFound as ``start`` does, and if
+        the task is not the user's."""
+        return await self._database.perform(lambda tx: _start(tx, user, device, framework, task, at))
 
     async def get(self, user: UserId, session: SessionId) -> Session | None:
         """The user's session, ended or not."""
@@ -88,33 +80,18 @@ class Sessions:
 
         None if the session is not the user's; raises NotFound if the task is not, Conflict if the session has ended.
         """
-        async with self._database.transaction() as tx:
-            row = await tx.one(f"SELECT {_COLUMNS} FROM sessions WHERE id = ? AND user = ?", session, user)
-            if row is None:
-                return None
-            if row[7] is not None:
-                raise Conflict("This session has ended.")
-            if task is not None and not await tx.one("SELECT 1 FROM members WHERE task = ? AND user = ?", task, user):
-                raise NotFound()
-            if row[4] != task:
-                await _close_attachment(tx, session, at)
-                if task is not None:
-                    await tx.all(
-                        "INSERT INTO attachments (id, session, task, started_at) VALUES (?, ?, ?, ?)",
-                        new_id(),
-                        session,
-                        task,
-                        at,
-                    )
-            return await _update(tx, "UPDATE sessions SET task = ?, seen_at = max(seen_at, ?)", session, task, at)
+        return await self._database.perform(lambda tx: _attach(tx, user, session, task, at))
 
     async def end(self, user: UserId, session: SessionId, at: float) -> Session | None:
         """End the session and its attachment; again is the same as once. The task stays as it is."""
-        async with self._database.transaction() as tx:
-            if not await tx.one("SELECT 1 FROM sessions WHERE id = ? AND user = ?", session, user):
+
+        def end(tx: Statements) -> Session | None:
+            if not tx.one("SELECT 1 FROM sessions WHERE id = ? AND user = ?", session, user):
                 return None
-            await _close_attachment(tx, session, at)
-            return await _update(tx, "UPDATE sessions SET task = NULL, ended_at = coalesce(ended_at, ?)", session, at)
+            _close_attachment(tx, session, at)
+            return _update(tx, "UPDATE sessions SET task = NULL, ended_at = coalesce(ended_at, ?)", session, at)
+
+        return await self._database.perform(end)
 
     async def seen(self, sessions: Collection[SessionId], at: float) -> None:
         """Note that the sessions are alive; never earlier than what is known."""
@@ -168,15 +145,63 @@ class Sessions:
         ]
 
 
-async def _close_attachment(tx: Transaction, session: SessionId, at: float) -> None:
-    await tx.all(
-        "UPDATE attachments SET ended_at = max(started_at, ?) WHERE session = ? AND ended_at IS NULL", at, session
+def _start(
+    tx: Statements,
+    user: UserId,
+    device: DeviceId | None,
+    framework: str | None,
+    task: TaskId | None,
+    at: float,
+    token: TokenId | None = None,
+) -> Session:
+    session = Session(SessionId(new_id()), user, device, framework, task, at, at, token=token)
+    rows = tx.all(
+        "INSERT INTO sessions (id, user, device, framework, task, started_at, seen_at, token)"
+        " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7"
+        " WHERE (?3 IS NULL OR EXISTS (SELECT 1 FROM devices WHERE id = ?3 AND user = ?2 AND revoked_at IS NULL))"
+        " AND (?5 IS NULL OR EXISTS (SELECT 1 FROM members WHERE task = ?5 AND user = ?2))"
+        " RETURNING id",
+        session.id,
+        user,
+        device,
+        framework,
+        task,
+        at,
+        token,
     )
+    if not rows:
+        raise NotFound()
+    if task is not None:
+        _open_attachment(tx, session.id, task, at)
+    return session
 
 
-async def _update(tx: Transaction, sql: str, session: SessionId, *values: object) -> Session:
-    rows = await tx.all(f"{sql} WHERE id = ? RETURNING {_COLUMNS}", *values, session)
-    return _session(rows[0])
+def _attach(tx: Statements, user: UserId, session: SessionId, task: TaskId | None, at: float) -> Session | None:
+    row = tx.one(f"SELECT {_COLUMNS} FROM sessions WHERE id = ? AND user = ?", session, user)
+    if row is None:
+        return None
+    if row[7] is not None:
+        raise Conflict("This session has ended.")
+    if task is not None and not tx.one("SELECT 1 FROM members WHERE task = ? AND user = ?", task, user):
+        raise NotFound()
+    if row[4] != task:
+        _close_attachment(tx, session, at)
+        if task is not None:
+            _open_attachment(tx, session, task, at)
+    return _update(tx, "UPDATE sessions SET task = ?, seen_at = max(seen_at, ?)", session, task, at)
+
+
+def _open_attachment(tx: Statements, session: SessionId, task: TaskId, at: float) -> None:
+    values = (new_id(), session, task, at)
+    tx.all("INSERT INTO attachments (id, session, task, started_at) VALUES (?, ?, ?, ?)", *values)
+
+
+def _close_attachment(tx: Statements, session: SessionId, at: float) -> None:
+    tx.all("UPDATE attachments SET ended_at = max(started_at, ?) WHERE session = ? AND ended_at IS NULL", at, session)
+
+
+def _update(tx: Statements, sql: str, session: SessionId, *values: object) -> Session:
+    return _session(tx.all(f"{sql} WHERE id = ? RETURNING {_COLUMNS}", *values, session)[0])
 
 
 def _session(row: Row) -> Session:

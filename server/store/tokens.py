@@ -13,12 +13,18 @@ from server.domain.access import Proven, Role
 from server.domain.credential import COOKIE_LIFE, LINK_LIFE, Secret, Token, TokenKind, hash_secret, new_secret
 from server.domain.errors import NotFound, Unauthenticated
 from server.domain.login import Link, Login, LoginId, Visit
-from server.store.database import Database, Row
+from server.domain.user import User
+from server.store.database import Database, Row, Statements
+from server.store.users import find_user
 
 _TOKEN: Final = (
     "id, user, device, task, role, created_at, expires_at, revoked_at, kind, agent,"
     " (SELECT name FROM agents a WHERE a.id = tokens.agent),"
     " EXISTS (SELECT 1 FROM agents a WHERE a.id = tokens.agent AND a.user IS NULL)"
+)
+_FIND: Final = (
+    f"SELECT {_TOKEN} FROM tokens WHERE hash = ? AND expires_at > ? AND revoked_at IS NULL"
+    " AND NOT EXISTS (SELECT 1 FROM devices d WHERE d.id = tokens.device AND d.revoked_at IS NOT NULL)"
 )
 _GIVEN: Final = "SELECT given FROM turns WHERE host = ? AND given IS NOT NULL"
 _LOGIN: Final = "id, user, device, created_at, expires_at, proven_at, task, role, proven_by"
@@ -75,13 +81,19 @@ class Tokens:
 
     async def find(self, secret: str, now: float) -> Token | None:
         """The bearer with that secret, if it is alive: not expired, not revoked, its device not either."""
-        row = await self._database.one(
-            f"SELECT {_TOKEN} FROM tokens WHERE hash = ? AND expires_at > ? AND revoked_at IS NULL"
-            " AND NOT EXISTS (SELECT 1 FROM devices d WHERE d.id = tokens.device AND d.revoked_at IS NOT NULL)",
-            hash_secret(secret),
-            now,
-        )
-        return _token(row) if row else None
+        found = await self.find_with_user(secret, now)
+        return found[0] if found else None
+
+    async def find_with_user(self, secret: str, now: float) -> tuple[Token, User] | None:
+        """The same, and whose it is. Never kept: its revocation takes effect at once."""
+        digest = hash_secret(secret)
+
+        def find(tx: Statements) -> tuple[Token, User] | None:
+            row = tx.one(_FIND, digest, now)
+            user = find_user(tx, UserId(row[1])) if row else None
+            return (_token(row), user) if row and user else None
+
+        return await self._database.read(find)
 
     async def get(self, user: UserId, token: TokenId) -> Token | None:
         """The user's bearer, alive or not, without its secret."""

@@ -10,7 +10,7 @@ from server.domain.agent import BUILT_IN
 from server.domain.errors import Conflict, Invalid, NotFound
 from server.domain.share import is_guest_name
 from server.domain.user import User
-from server.store.database import Database, Row
+from server.store.database import Database, Row, Statements
 
 MAX_NAME: Final = 100
 OWNER: Final = "owner"
@@ -54,8 +54,7 @@ class Users:
 
     async def get(self, user: UserId) -> User | None:
         """The user with that id."""
-        row = await self._database.one(f"SELECT {_COLUMNS} FROM users WHERE id = ?", user)
-        return _user(row) if row else None
+        return await self._database.read(lambda tx: find_user(tx, user))
 
     async def named(self, name: str) -> User | None:
         """The user of that name, however it is cased."""
@@ -139,6 +138,12 @@ def own_name(name: str) -> str:
 def name_key(name: str) -> str:
     """The name as it is compared."""
     return unicodedata.normalize("NFKC", name).casefold().strip()
+
+
+def find_user(tx: Statements, user: UserId) -> User | None:
+    """The user with that id, among other things that are looked up."""
+    row = tx.one(f"SELECT {_COLUMNS} FROM users WHERE id = ?", user)
+    return _user(row) if row else None
 
 
 def _user(row: Row) -> User:

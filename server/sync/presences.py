@@ -51,9 +51,9 @@ class Presences:
         now = self._clock.now()
         session = principal.session
         if session is None:
-            session = (await self._sessions.start(principal.user, principal.device, IMPLICIT, now)).id
+            session = (await self._sessions.start_on(principal.user, principal.device, IMPLICIT, task, now)).id
             self._implicit.add(session)
-        if await self._sessions.attach(principal.user, session, task, now) is None:
+        elif await self._sessions.attach(principal.user, session, task, now) is None:
             raise Unauthenticated
         return session
 
