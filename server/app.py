@@ -77,9 +77,9 @@ def _routes(services: Services, tally: Counter[tuple[str, int]]) -> list[BaseRou
             raise failure
 
     return [
-        *api(services.nouns, doors, services.parts, services.clock, VERSION),
-        WebSocketRoute("/sync/{name:path}", SyncEndpoint(entry).serve),
+        WebSocketRoute("/sync/{name:path}", SyncEndpoint(entry).serve),  # first: a thousand come back at once
         WebSocketRoute("/hocuspocus", HocuspocusEndpoint(entry).serve),
+        *api(services.nouns, doors, services.parts, services.clock, VERSION),
         *health.routes(check, lambda: _gauges(services), tally, lambda: _notes(services)),
         *dbsc.routes(doors.bound, doors.authentication, doors.revocation),
         *web.routes(),

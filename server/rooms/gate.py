@@ -20,7 +20,7 @@ from server.domain.access import PrincipalKey
 from server.rooms import slices
 from server.rooms.admission import Admission, Gap, Refused
 from server.rooms.gate_state import decode, encode
-from server.rooms.keystroke import admit_keystroke
+from server.rooms.keystroke import admit_keystroke, restore_keystroke
 from server.rooms.verdict import Admit, Kind, Known, Verdict
 
 
@@ -84,6 +84,10 @@ class Gate(Known):
         """Take in what our own store holds; raises ValueError if it has a gap, which breaks I1."""
         for _ in self.restore_in_slices(parsed):
             pass
+
+    def restore_letter(self, parsed: Parsed) -> bool:
+        """``restore`` for what nearly all of a log is; False, and nothing changed, for anything else."""
+        return restore_keystroke(self, parsed)
 
     def restore_in_slices(self, parsed: Parsed) -> Generator[None, None, None]:
         """``restore``, letting others run after each slice."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from crdt_docs.errors import Malformed
 from crdt_docs.ids import DocName
-from crdt_docs.updates.parse import Parsed
+from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.splice import Spliced
 from server.domain.errors import ClewError
 from server.domain.log import Opened
@@ -26,20 +26,27 @@ async def build(name: DocName, opened: Opened, shape: Shape, around: Around, off
     """Snapshot and tail, in slices; what is long is read elsewhere. Raises ValueError for a log with a gap."""
     start = await _fold(name, opened, around, offload)
     gate, document = await _load(start, shape, offload, name)
-    read = 0
-    for logged in start.tail:
-        parsed = await around.host.parse(logged.update)
-        await slices.run(gate.restore_in_slices(parsed))
-        document.add(parsed)
-        read += len(logged.update)
-        if read > BREATH:
-            read = 0
-            await asyncio.sleep(0)
+    await _go_on(gate, document, [logged.update for logged in start.tail], around)
     room = Room(name, opened.doc, opened.generation, gate, document, opened.head, around)
     room.quarantined = opened.quarantined
     room.snapshot_size = opened.snapshot.size if opened.snapshot else 0
     room.tail_size = sum(len(logged.update) for logged in opened.tail)
     return room
+
+
+async def _go_on(gate: Gate, document: Spliced, tail: list[bytes], around: Around) -> None:
+    """Take in what came after the snapshot: nearly all of it letters, which are read a few hundred in a turn."""
+    read = 0
+    for update in tail:
+        size = len(update)
+        parsed = parse(update) if size <= BREATH else await around.host.parse(update)
+        if not gate.restore_letter(parsed):
+            await slices.run(gate.restore_in_slices(parsed))
+        document.add(parsed)
+        read += size
+        if read > BREATH:
+            read = 0
+            await asyncio.sleep(0)
 
 
 async def _fold(name: DocName, opened: Opened, around: Around, offload: Offload) -> Opened:

@@ -103,3 +103,56 @@ def test_a_letter_of_a_claim_that_is_not_final_or_not_its_own_takes_the_long_roa
         assert (admit_keystroke(gate, second, ANN) is not None) is quick
         gate.claims[3_000_000_001] = Claim(3_000_000_001, ANN, True)
         assert admit_keystroke(gate, second, ANN) is None
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_log_is_restored_by_the_short_road_to_what_the_long_one_makes_of_it(seed: int) -> None:
+    dice = random.Random(seed)
+    gate, log, cut = Gate(SHAPE), list[bytes](), (b"", 0)
+    writers = [(Writer(3_000_000_001, dice), ANN), (Writer(2**31 + 5, dice), WEI), (Writer(7, dice), ANN)]
+    for step in range(200):
+        writer, who = dice.choice(writers)
+        writer.act()
+        said, writer.said[:] = [(update, "update") for update in writer.said], []
+        if dice.random() < 0.15:  # some of it is lost on the way, and comes as an answer to us: whole runs, holes, gaps
+            said = [(dice.choice(writers)[0].doc.get_update(), "step2")]
+        for update, kind in said:
+            verdict = gate.admit(parse(update), who, "step2" if kind == "step2" else "update")
+            if isinstance(verdict, Admit) and verdict.update:
+                gate.apply(verdict)
+                log.append(verdict.update)
+        if dice.random() < 0.4:
+            other, _ = dice.choice(writers)
+            other.doc.apply_update(writer.doc.get_update(other.doc.get_state()))
+            other.said.clear()
+        if step == 100:
+            cut = (gate.dump(), len(log))
+    for state, after in ((b"", 0), cut):
+        quick, slow = Gate(SHAPE), Gate(SHAPE)
+        short = 0
+        if state:
+            assert quick.load(state) and slow.load(state)
+        for update in log[after:]:
+            taken = quick.restore_letter(parse(update))
+            short += taken
+            if not taken:
+                quick.restore(parse(update))
+            slow.restore(parse(update))
+            assert quick.dump() == slow.dump()
+        assert short > 30
+        for one in (quick, slow):
+            assert (one.state_vector, one.runs, one.types) == (gate.state_vector, gate.runs, gate.types)
+            assert dict(one.deleted.items()) == dict(gate.deleted.items())
+
+
+def test_a_letter_that_does_not_fit_the_log_takes_the_long_road() -> None:
+    writer = Writer(3_000_000_001, random.Random(1))
+    for letter in "abc":
+        writer.plain.insert(len(writer.plain), letter)
+    first, second, third = map(parse, writer.said)
+    gate = Gate(SHAPE)
+    assert not gate.restore_letter(second), "before its neighbour"
+    gate.restore(first)
+    before = gate.dump()
+    assert not gate.restore_letter(first) and not gate.restore_letter(third) and gate.dump() == before
+    assert gate.restore_letter(second)
