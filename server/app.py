@@ -33,6 +33,7 @@ from server.rooms.limits import Limits
 from server.services import LOG, Services, open_services
 from server.sync.endpoint import SyncEndpoint
 from server.sync.entry import Entry
+from server.sync.handshake import Handshakes
 from server.sync.hocuspocus import HocuspocusEndpoint
 from server.sync.intake import Intake
 from server.sync.protocol import SocketProtocol
@@ -197,12 +198,14 @@ def operator(services: Services, url: Callable[[], str], backing_up: BackingUp |
 
 
 def _uvicorn_config(config: Config, services: Services) -> uvicorn.Config:
-    counted = {"turnstile": services.turnstile, "intake": Intake()}
+    intake = Intake()
+    handshakes = Handshakes(services.turnstile, intake)
+    counted = {"turnstile": services.turnstile, "intake": intake}
     return uvicorn.Config(
         application(services),
         host=config.host,
         port=config.port,
-        http=type("HttpProtocol", (HttpProtocol,), counted),
+        http=type("HttpProtocol", (HttpProtocol,), {**counted, "shake": handshakes.shake}),
         ws=type("SocketProtocol", (SocketProtocol,), counted),
         ws_max_size=Limits().frame + 64,
         ws_ping_interval=PING_EVERY,

@@ -9,6 +9,7 @@ keeps these bounds itself. Must never read a body.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Final
 
 import httptools
@@ -31,6 +32,8 @@ class HttpProtocol(HttpToolsProtocol):
     """Closes connections that dawdle over a head, and shows an absolute target's authority as one more Host header."""
 
     turnstile: Turnstile | None = None
+    shake: Callable[[HttpProtocol], bool] | None = None
+    """Takes over an upgrade that it can answer; what it leaves is uvicorn's."""
     _passage: Passage | None = None
     _timer: asyncio.TimerHandle | None = None
     _head_bytes = 0
@@ -54,9 +57,10 @@ class HttpProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def handle_websocket_upgrade(self) -> None:
-        """As uvicorn does; from here on the connection is the socket's."""
+        """From here on the connection is the socket's."""
         self._leave()
-        super().handle_websocket_upgrade()
+        if self.shake is None or not self.shake(self):
+            super().handle_websocket_upgrade()
 
     def _leave(self) -> None:
         if self._passage is not None:

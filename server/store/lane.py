@@ -71,7 +71,9 @@ class Lane:
         self._loop.call_soon_threadsafe(self._ended.set_result, None)
 
 
-def _attempt(work: Callable[[sqlite3.Connection], T], connection: sqlite3.Connection) -> tuple[T | None, Exception | None]:
+def _attempt(
+    work: Callable[[sqlite3.Connection], T], connection: sqlite3.Connection
+) -> tuple[T | None, Exception | None]:
     try:
         return work(connection), None
     except Exception as error:

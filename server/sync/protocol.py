@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Any, Final, Protocol, cast
 
 from starlette.websockets import WebSocket
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
@@ -25,6 +25,14 @@ from server.sync.open_socket import OpenSocket, Surroundings
 EXTENSION: Final = "clew.socket"
 EARLY: Final = 64 * 1024
 """Bytes from which who talks before the handshake is over is not read."""
+
+
+class Accepted(Protocol):
+    """What shook the hand of a socket."""
+
+    def take_over(self, backlog: Backlog) -> OpenSocket:
+        """The accepted socket; the application may return."""
+        ...
 
 
 class SocketProtocol(WebSocketsSansIOProtocol):
@@ -124,6 +132,6 @@ class _Elsewhere(asyncio.Transport):
 
 def take_over(socket: WebSocket, backlog: Backlog) -> OpenSocket | None:
     """The accepted socket, if the server hands it over; else it is served the plain way."""
-    extensions: Mapping[str, object] = socket.scope.get("extensions") or {}
-    protocol = extensions.get(EXTENSION)
-    return protocol.take_over(backlog) if isinstance(protocol, SocketProtocol) else None
+    extensions: Mapping[str, Accepted] = socket.scope.get("extensions") or {}
+    accepted = extensions.get(EXTENSION)
+    return accepted.take_over(backlog) if accepted is not None else None
