@@ -55,10 +55,13 @@ class Compacted:
         return Snapshot(seq, b"", self.state, self.index, tuple(self.pieces))
 
 
-async def compact(room: Room, offload: Offload, log: UpdateLog, lane: lanes.Lane) -> None:
-    """Replace a room's snapshot and tail by a trimmed snapshot. Raises Conflict if that would lose something (I3)."""
+async def compact(room: Room, offload: Offload, log: UpdateLog, lane: lanes.Lane) -> bool:
+    """Replace a room's snapshot and tail by a trimmed snapshot. False if the room is over, or the log has a newer one.
+
+    Raises Conflict if that would lose something (I3).
+    """
     if room.dead:
-        return
+        return False
     room.since_compaction = []
     try:
         seq, vector = room.head, room.document.state_vector
@@ -70,11 +73,12 @@ async def compact(room: Room, offload: Offload, log: UpdateLog, lane: lanes.Lane
         if document.state_vector != vector:
             raise Conflict("compaction lost something")
         if room.dead or not await store(log, lane, room.doc, made.snapshot(seq)):
-            return
+            return False
         await slices.run(_catch_up(document, room.since_compaction))
         room.document = document
         room.snapshot_size = sum(map(len, made.pieces))
         room.tail_size = sum(len(parsed.update) for parsed in room.since_compaction)
+        return True
     finally:
         room.since_compaction = None
 

@@ -44,7 +44,8 @@ async def build(name: DocName, opened: Opened, shape: Shape, around: Around, off
 
 async def _fold(name: DocName, opened: Opened, around: Around, offload: Offload) -> Opened:
     """A long tail is spliced onto its snapshot before it is read: a worker does what would take many turns here."""
-    if sum(len(logged.update) for logged in opened.tail) <= around.limits.compact_tail:
+    snapshot = opened.snapshot.size if opened.snapshot else 0
+    if sum(len(logged.update) for logged in opened.tail) <= around.limits.fold(snapshot):
         return opened
     try:
         made = await offload.fold(name.part, opened.snapshot, [logged.update for logged in opened.tail])

@@ -46,7 +46,7 @@ async def test_a_long_tail_is_loaded_in_one_and_compacted_with_the_next_word(tmp
         assert str(peer.text) == words
         await peer.type("more")
         await settled(rooms)
-        await until(lambda: in_log(path, name)[0] == 51)
+        await until(lambda: in_log(path, name)[0] == 50)
     async with rooms_over(path) as rooms:
         peer = await enter(rooms, name, 3)
         peer.hear()
