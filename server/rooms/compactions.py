@@ -1,4 +1,4 @@
-"""When documents are compacted. Owns that it is one at a time, that it pays, and that none is left uncompacted for long.
+"""When documents are compacted. Owns that it is one at a time, that it pays, and that none is left out.
 
 Must never compact what was hardly written in: a snapshot is rewritten only for a tail that is in proportion to it.
 """
@@ -17,7 +17,7 @@ from server.rooms.compacting import Offload
 from server.rooms.room import Room
 
 SHARE: Final = 4
-"""At rest a tail is worth compacting from this part of its snapshot's size on: at worst each byte is rewritten so often."""
+"""At rest a tail is compacted if it is longer than this part of its snapshot, which is rewritten for it."""
 
 
 class Compactions:
@@ -77,8 +77,8 @@ class Compactions:
             room.since_compaction = None  # also if it was cancelled before it began
         if not done:
             room.compact_after = self._clock.monotonic() + room.limits.compact_retry
-        elif room.limits.outgrown(room.tail_size, room.snapshot_size):  # by what came in the meantime, and maybe nothing comes any more
-            self.want(room)
+        elif room.limits.outgrown(room.tail_size, room.snapshot_size):
+            self.want(room)  # so much came in the meantime, and maybe nothing comes any more
 
 
 def _pays(room: Room) -> bool:
