@@ -14,6 +14,7 @@ from crdt_docs.ids import Part
 from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import Parsed
 from crdt_docs.updates.splice import Spliced
+from server.domain import garbage
 from server.domain.errors import Conflict
 from server.domain.log import Snapshot, UpdateLog
 from server.rooms import lanes, slices
@@ -65,6 +66,8 @@ async def compact(room: Room, offload: Offload, log: UpdateLog, lane: lanes.Lane
     room.since_compaction = []
     try:
         seq, vector = room.head, room.document.state_vector
+        if room.document.size > garbage.LONG:
+            garbage.put_off()
         made = await offload.compact(room.name.part, room.document.rope({}))
         try:
             document = await slices.run(Spliced.load_in_slices(made.pieces, made.index))
