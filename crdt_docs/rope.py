@@ -34,7 +34,7 @@ class Rope:
         return self._size
 
     def __bytes__(self) -> bytes:
-        return b"".join(self.slices(max(1, self._size)))
+        return b"".join([view(piece) for piece in self._pieces])
 
     def after(self, head: bytes) -> Rope:
         """The same with some bytes before it."""
@@ -51,6 +51,12 @@ class Rope:
             body, at, end = (piece, 0, len(piece)) if isinstance(piece, bytes) else piece
             while at < end:
                 until = min(end, at + size - len(out))
+                if until - at == size:  # as nearly all of them
+                    with memoryview(body) as all_of_it:
+                        whole = bytes(all_of_it[at:until])
+                    yield whole
+                    at = until
+                    continue
                 out += body[at:until]
                 at = until
                 if len(out) == size:
@@ -58,3 +64,8 @@ class Rope:
                     out.clear()
         if out:
             yield bytes(out)
+
+
+def view(piece: Piece) -> bytes | memoryview:
+    """It, not copied; to be let go of before the bytearray is to grow."""
+    return piece if isinstance(piece, bytes) else memoryview(piece.body)[piece.start : piece.end]

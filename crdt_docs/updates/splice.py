@@ -15,7 +15,7 @@ from zlib import crc32
 
 from crdt_docs.errors import Malformed
 from crdt_docs.lib0 import Reader, varuint
-from crdt_docs.rope import Piece, Rope
+from crdt_docs.rope import Piece, Rope, view
 from crdt_docs.updates.cut import cut
 from crdt_docs.updates.delete_bytes import DeleteBytes, read_normal
 from crdt_docs.updates.parse import SKIP, Parsed, Section, parse
@@ -121,14 +121,14 @@ class Spliced:
 
     def full(self) -> bytes:
         """One update that rebuilds the document: clients from the highest down, delete ranges in normal form."""
-        return _joined(self._pieces({}))
+        return bytes(Rope(self._pieces({})))
 
     def diff(self, have: StateVector, deletes: DeleteSet | None = None) -> bytes:
         """What a replica at ``have`` lacks: structs cut exactly at its clocks, and the whole delete set.
 
         ``deletes`` stands in for the whole set where it is known which deletions the replica has been told.
         """
-        return _joined(self._pieces(have, deletes))
+        return bytes(Rope(self._pieces(have, deletes)))
 
     def rope(self, have: StateVector, deletes: DeleteSet | None = None) -> Rope:
         """``diff``, as it is now, to be read off piece by piece while the document grows: nothing is copied for it.
@@ -182,7 +182,7 @@ class Spliced:
 
     def dump_index(self) -> bytes:
         """The index into ``full()``, so that ``load`` need not read those bytes struct by struct."""
-        pieces = [_view(piece) for piece in self._pieces({})]
+        pieces = [view(piece) for piece in self._pieces({})]
         crc = 0
         for piece in pieces:
             crc = crc32(piece, crc)
@@ -267,14 +267,6 @@ class Spliced:
             loaded._told.take(client, len(flat) // 2, body)
         loaded._delete_bytes = ended
         return loaded
-
-
-def _view(piece: Piece) -> bytes | memoryview:
-    return piece if isinstance(piece, bytes) else memoryview(piece.body)[piece.start : piece.end]
-
-
-def _joined(pieces: Iterable[Piece]) -> bytes:
-    return b"".join([_view(piece) for piece in pieces])
 
 
 class _Stretch(Spliced):

@@ -117,7 +117,7 @@ class _Signals:
 
 async def _serve(config: Config, signals: _Signals) -> None:
     from server.app import serve
-    from server.engine import garbage
+    from server.domain import garbage
 
     listening: asyncio.Future[Serving] = asyncio.get_running_loop().create_future()
 

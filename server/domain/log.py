@@ -156,6 +156,16 @@ class Opened:
     tail: tuple[Logged, ...]
     claims: tuple[Claim, ...] = field(default=())
 
+    @property
+    def snapshot_size(self) -> int:
+        """Bytes of the snapshot's update, 0 without one."""
+        return 0 if self.snapshot is None else self.snapshot.size
+
+    @property
+    def tail_size(self) -> int:
+        """Bytes of the updates after it."""
+        return sum([len(logged.update) for logged in self.tail])
+
 
 class UpdateLog(Protocol):
     """The append-only truth. Every method is synchronous and may block: call it from a thread that may wait.

@@ -18,12 +18,12 @@ from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import Id, Parsed, Section, Struct
 from crdt_docs.updates.source import SLICE
 from crdt_docs.updates.touched import Span
+from server.domain import garbage
+from server.domain.garbage import Heap
 from server.domain.likeness import Profile, load
-from server.engine import garbage
 from server.engine.cache import At, ProjectionCache
 from server.engine.compaction import LENGTHS
 from server.engine.failures import EngineFailed, Verdict
-from server.engine.garbage import Heap
 from server.engine.lanes import Lane, Limits
 from server.engine.records import records
 
@@ -250,11 +250,11 @@ class Engine:
         state, found = LENGTHS.unpack_from(made)
         state_end = LENGTHS.size + state
         index_end = state_end + found
-        pieces: list[bytes] = []
+        view, pieces = memoryview(made), list[bytes]()
         for at in range(index_end, len(made), SLICE):
-            pieces.append(bytes(memoryview(made)[at : at + SLICE]))
+            pieces.append(bytes(view[at : at + SLICE]))
             await asyncio.sleep(0)
-        return Compacted(bytes(made[LENGTHS.size : state_end]), bytes(made[state_end:index_end]), pieces)
+        return Compacted(bytes(view[LENGTHS.size : state_end]), bytes(view[state_end:index_end]), pieces)
 
     def forget(self, document: Hashable) -> None:
         """Drop what is kept of a document, as when it is erased."""

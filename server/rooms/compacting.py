@@ -14,6 +14,7 @@ from crdt_docs.ids import Part
 from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import Parsed
 from crdt_docs.updates.splice import Spliced
+from server.domain import garbage
 from server.domain.errors import Conflict
 from server.domain.log import Snapshot, UpdateLog
 from server.rooms import lanes, slices
@@ -55,13 +56,18 @@ class Compacted:
         return Snapshot(seq, b"", self.state, self.index, tuple(self.pieces))
 
 
-async def compact(room: Room, offload: Offload, log: UpdateLog, lane: lanes.Lane) -> None:
-    """Replace a room's snapshot and tail by a trimmed snapshot. Raises Conflict if that would lose something (I3)."""
+async def compact(room: Room, offload: Offload, log: UpdateLog, lane: lanes.Lane) -> bool:
+    """Replace a room's snapshot and tail by a trimmed snapshot. False if the room is over, or the log has a newer one.
+
+    Raises Conflict if that would lose something (I3).
+    """
     if room.dead:
-        return
+        return False
     room.since_compaction = []
     try:
         seq, vector = room.head, room.document.state_vector
+        if room.document.size > garbage.LONG:
+            garbage.put_off()
         made = await offload.compact(room.name.part, room.document.rope({}))
         try:
             document = await slices.run(Spliced.load_in_slices(made.pieces, made.index))
@@ -70,11 +76,12 @@ async def compact(room: Room, offload: Offload, log: UpdateLog, lane: lanes.Lane
         if document.state_vector != vector:
             raise Conflict("compaction lost something")
         if room.dead or not await store(log, lane, room.doc, made.snapshot(seq)):
-            return
+            return False
         await slices.run(_catch_up(document, room.since_compaction))
         room.document = document
         room.snapshot_size = sum(map(len, made.pieces))
         room.tail_size = sum(len(parsed.update) for parsed in room.since_compaction)
+        return True
     finally:
         room.since_compaction = None
 

@@ -24,8 +24,12 @@ class Limits:
     """A connection by ticket is asked to renew its lease this long before it ends."""
     controls: int = 256
     """Answers kept for a parked reader (barriers, receipts) before it is closed."""
-    compact_tail: int = 1024 * 1024
+    compact_tail: int = 256 * 1024
     """A tail is compacted when it is larger than this and than the snapshot under it."""
+    rest: float = 5.0
+    """A document in which nobody has written for this long is at rest,"""
+    rest_tail: int = 16 * 1024
+    """and is compacted when its tail is larger than this: a tail is loaded a hundred times as slowly as a snapshot."""
     compact_retry: float = 30.0
     fruitless: int = 3
     """Step2s in a row that answer a provoked resync, admit nothing, and still have gaps."""
@@ -34,3 +38,11 @@ class Limits:
     state_vector_entries: int = 100_000
     revocation_memory: float = 60.0
     """How long a revocation is held against requests that were authenticated before it."""
+
+    def outgrown(self, tail: int, snapshot: int) -> bool:
+        """Whether a tail of that size is compacted while it grows."""
+        return tail > self.compact_tail and tail > snapshot
+
+    def fold(self, snapshot: int) -> int:
+        """A longer tail is spliced onto a snapshot of that size in a worker, which has to read that as well."""
+        return max(self.compact_tail, snapshot // 16)

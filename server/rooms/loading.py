@@ -10,6 +10,7 @@ from crdt_docs.errors import Malformed
 from crdt_docs.ids import DocName
 from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.splice import Spliced
+from server.domain import garbage
 from server.domain.errors import ClewError
 from server.domain.log import Opened
 from server.rooms import slices
@@ -24,13 +25,15 @@ BREATH: Final = 4 * 1024
 
 async def build(name: DocName, opened: Opened, shape: Shape, around: Around, offload: Offload) -> Room:
     """Snapshot and tail, in slices; what is long is read elsewhere. Raises ValueError for a log with a gap."""
+    if opened.snapshot_size + opened.tail_size > garbage.LONG:
+        garbage.put_off()
     start = await _fold(name, opened, around, offload)
     gate, document = await _load(start, shape, offload, name)
     await _go_on(gate, document, [logged.update for logged in start.tail], around)
     room = Room(name, opened.doc, opened.generation, gate, document, opened.head, around)
     room.quarantined = opened.quarantined
-    room.snapshot_size = opened.snapshot.size if opened.snapshot else 0
-    room.tail_size = sum(len(logged.update) for logged in opened.tail)
+    room.snapshot_size = opened.snapshot_size
+    room.tail_size = opened.tail_size
     return room
 
 
@@ -51,7 +54,7 @@ async def _go_on(gate: Gate, document: Spliced, tail: list[bytes], around: Aroun
 
 async def _fold(name: DocName, opened: Opened, around: Around, offload: Offload) -> Opened:
     """A long tail is spliced onto its snapshot before it is read: a worker does what would take many turns here."""
-    if sum(len(logged.update) for logged in opened.tail) <= around.limits.compact_tail:
+    if opened.tail_size <= around.limits.fold(opened.snapshot_size):
         return opened
     try:
         made = await offload.fold(name.part, opened.snapshot, [logged.update for logged in opened.tail])

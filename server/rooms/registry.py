@@ -17,10 +17,11 @@ from crdt_docs.updates.compose import Composer
 from crdt_docs.updates.parse import Parsed, parse
 from server.domain.access import Principal, Role, may_write
 from server.domain.clock import Clock
-from server.domain.errors import CLOSE, CLOSE_RESTART, Conflict, Unavailable
+from server.domain.errors import CLOSE, CLOSE_RESTART, Unavailable
 from server.domain.log import DocKey, LogFailed, Snapshot, UpdateLog
-from server.rooms import compacting, composing, lanes
+from server.rooms import composing, lanes
 from server.rooms.compacting import Offload
+from server.rooms.compactions import Compactions
 from server.rooms.connection import EMPTY_AWARENESS, Connection, Transport
 from server.rooms.crowd import Crowds
 from server.rooms.hearing import Heard, KeySet
@@ -74,7 +75,7 @@ class Rooms:
         self._slots: dict[DocName, Slot] = {}
         self._tasks = asyncio.TaskGroup()
         self._sweeper: asyncio.Task[None] | None = None
-        self._compactions = asyncio.Semaphore(1)
+        self._compactions = Compactions(log, offload, write, clock, self._tasks)
         self._quotas = Quotas(clock)
         self._revoked = Revocations()
         self._demoted = Revocations()
@@ -94,6 +95,7 @@ class Rooms:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._closing = True
+        self._compactions.close()
         self._unwatch()
         await self.writer.drain()
         for room in self.live():
@@ -259,7 +261,7 @@ class Rooms:
     async def compact(self, name: DocName) -> None:
         """Compact a document now."""
         with self._using(name) as slot:
-            await self._compact(await self._room(slot))
+            await self._compactions.compact(await self._room(slot))
 
     # -- loading and dropping
 
@@ -292,6 +294,7 @@ class Rooms:
             return
         self._docs[room.doc] = room
         slot.room.set_result(room)
+        self._compactions.loaded(room)
         if self._shared:
             self.wants_rebase(room)  # what was appended since the log was read, nobody told us
 
@@ -317,23 +320,8 @@ class Rooms:
             heard(room.name, room.head, edited, keys)
 
     def wants_compaction(self, room: Room) -> None:
-        """Compact in the background, unless it failed a moment ago."""
-        if not self._closing and self._clock.monotonic() >= room.compact_after:
-            room.since_compaction = []
-            self._tasks.create_task(self._compact_quietly(room), name=f"rooms: compact {room.name}")
-
-    async def _compact_quietly(self, room: Room) -> None:
-        """A failed compaction costs nothing but the time until the next one: the log holds everything."""
-        try:
-            await self._compact(room)
-        except (Unavailable, Conflict, OSError):
-            room.compact_after = self._clock.monotonic() + self.limits.compact_retry
-        finally:
-            room.since_compaction = None  # also if it was cancelled before it began
-
-    async def _compact(self, room: Room) -> None:
-        async with self._compactions:
-            await compacting.compact(room, self._offload, self._log, self._write)
+        """Compact in the background."""
+        self._compactions.want(room)
 
     def wants_rebase(self, room: Room) -> None:
         """Catch up with what others appended."""
@@ -376,6 +364,7 @@ class Rooms:
                     self._sweep_room(room, now, keepalive)
                 if not number % SWEPT:
                     await asyncio.sleep(0)
+            self._compactions.look_round(self.live())
 
     def _sweep_room(self, room: Room, now: float, keepalive: bool) -> None:
         self._sweep_connections(room, now, keepalive)

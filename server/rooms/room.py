@@ -242,7 +242,7 @@ class Room:
         for connection in tuple(self.lacking):
             connection.provide()
         self._host.heard(self, edited, keys)
-        if self.tail_size > max(self.limits.compact_tail, self.snapshot_size) and self.since_compaction is None:
+        if self.since_compaction is None and self.limits.outgrown(self.tail_size, self.snapshot_size):
             self._host.wants_compaction(self)
         self.heard_of(self.log_head)
 
@@ -382,6 +382,11 @@ class Room:
     def tell_awareness(self, connection: Connection) -> None:
         """Tell one peer who is here."""
         self.crowd.tell(connection)
+
+    @property
+    def wrote_at(self) -> float:
+        """When something was last released, by the monotonic clock; long ago if nothing was since it was loaded."""
+        return self._opened
 
     @property
     def settled(self) -> bool:

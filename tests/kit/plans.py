@@ -34,8 +34,10 @@ def plan(draw: random.Random) -> Plan:
     limits = Limits(
         inline_frame=draw.choice((16 * 1024, 60)),
         idle=draw.choice((2.0, 60.0)),
-        compact_tail=draw.choice((150, 600, 10**6)),
+        compact_tail=(tail := draw.choice((150, 600, 10**6))),
         compact_retry=1.0,
+        rest=0.5,
+        rest_tail=tail // 2,
         controls=draw.choice((8, 256)),
     )
     return Plan(

@@ -19,7 +19,7 @@ from crdt_docs.updates.trim import trim
 from server.domain.access import Principal, Role
 from server.domain.clock import SystemClock
 from server.domain.log import Snapshot
-from server.rooms.compacting import Compacted
+from server.rooms.compacting import Compacted, Offload
 from server.rooms.connection import Connection
 from server.rooms.gate import Gate
 from server.rooms.lanes import ThreadLane
@@ -114,11 +114,15 @@ async def rooms_over(path: Path, limits: Limits | None = None, shared: bool = Fa
 
 
 @asynccontextmanager
-async def rooms_on(log: SqliteLog, limits: Limits | None = None, shared: bool = False) -> AsyncIterator[Rooms]:
+async def rooms_on(
+    log: SqliteLog, limits: Limits | None = None, shared: bool = False, offload: Offload | None = None
+) -> AsyncIterator[Rooms]:
     async with (
         ThreadLane("write") as write,
         ThreadLane("read") as read,
-        Rooms(log, Inline(), SystemClock(), SHAPES, write=write, read=read, limits=limits, shared=shared) as rooms,
+        Rooms(
+            log, offload or Inline(), SystemClock(), SHAPES, write=write, read=read, limits=limits, shared=shared
+        ) as rooms,
     ):
         yield rooms
 

@@ -22,9 +22,9 @@ from crdt_docs.errors import Malformed, TooLarge
 from crdt_docs.rope import Rope, Stretch
 from crdt_docs.schema import seed_update
 from crdt_docs.updates.parse import parse
-from server.engine import garbage
+from server.domain import garbage
+from server.domain.garbage import LITTLE, Heap
 from server.engine.failures import EngineFailed, Verdict
-from server.engine.garbage import LITTLE, Heap
 from server.engine.lanes import Limits
 from server.engine.pool import Engine, LaneName
 
@@ -224,7 +224,7 @@ async def test_nothing_is_left_behind_at_exit() -> None:
 SERVER = """
 import asyncio, json, sys
 sys.path[:0] = json.loads(sys.argv[1])
-from server.engine.garbage import LITTLE, Heap
+from server.domain.garbage import LITTLE, Heap
 from server.engine.lanes import Limits
 from server.engine.pool import Engine
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from kit.log_entries import append, updates
 from kit.raw_updates import section, string, update
-from kit.rooms import ANN, Peer, enter, new_name, rooms_over, settled, until
+from kit.rooms import ANN, Inline, Peer, enter, new_name, rooms_on, rooms_over, settled, until
 
-from crdt_docs.ids import DocName
+from crdt_docs.ids import DocName, Part
 from crdt_docs.messages.ywebsocket import update_frame
+from crdt_docs.rope import Rope
 from crdt_docs.updates.splice import MANY
 from server.domain.access import Role
+from server.rooms.compacting import Compacted
 from server.rooms.limits import Limits
 from server.store.log import SqliteLog
 
@@ -36,7 +39,7 @@ def in_log(path: Path, name: DocName) -> tuple[int, int]:
         return opened.snapshot.seq if opened.snapshot else 0, len(updates(opened))
 
 
-async def test_a_long_tail_is_loaded_in_one_and_compacted_with_the_next_word(tmp_path: Path) -> None:
+async def test_a_long_tail_is_loaded_in_one_and_compacted_then(tmp_path: Path) -> None:
     path, name = tmp_path / "log.db", new_name()
     words = await write(path, name, 50)
     assert in_log(path, name) == (0, 50)
@@ -46,11 +49,58 @@ async def test_a_long_tail_is_loaded_in_one_and_compacted_with_the_next_word(tmp
         assert str(peer.text) == words
         await peer.type("more")
         await settled(rooms)
-        await until(lambda: in_log(path, name)[0] == 51)
+        await until(lambda: in_log(path, name)[0] == 50)
     async with rooms_over(path) as rooms:
         peer = await enter(rooms, name, 3)
         peer.hear()
         assert str(peer.text) == words + "more"
+
+
+async def test_what_is_at_rest_is_compacted_if_its_tail_is_worth_it(tmp_path: Path) -> None:
+    path, brief, long = tmp_path / "log.db", new_name(), new_name()
+    async with rooms_over(path, Limits(rest=0.1, rest_tail=300)) as rooms:
+        for name, words in ((brief, 5), (long, 60)):
+            peer = await enter(rooms, name, 1)
+            for at in range(words):
+                await peer.type(f"{at} ")
+        await settled(rooms)
+        await until(lambda: in_log(path, long) == (60, 0))
+        assert in_log(path, brief) == (0, 5), "its turn came first, had it been worth it"
+        await peer.type("more")
+        await settled(rooms)
+        late = await enter(rooms, long, 2)
+        late.hear()
+        assert str(late.text) == str(peer.text)
+
+
+class Slow(Inline):
+    """Compacts when it is let."""
+
+    def __init__(self) -> None:
+        self.compacting = asyncio.Semaphore(0)
+
+    async def compact(self, part: Part, update: Rope) -> Compacted:
+        await self.compacting.acquire()
+        return await super().compact(part, update)
+
+
+async def test_a_tail_that_grew_too_long_during_a_compaction_is_compacted_next(tmp_path: Path) -> None:
+    path, name, offload = tmp_path / "log.db", new_name(), Slow()
+    with SqliteLog(path, "process") as log:
+        async with rooms_on(log, SMALL, offload=offload) as rooms:
+            peer = await enter(rooms, name, 1)
+            for at in range(60):
+                await peer.type(f"{at} ")
+                if at == 30:
+                    await settled(rooms)
+                    (room,) = rooms.live()
+                    assert room.since_compaction is not None
+                    await asyncio.sleep(0.02)
+            await settled(rooms)
+            offload.compacting.release()
+            await until(lambda: 0 < in_log(path, name)[0] < 60)
+            offload.compacting.release()
+            await until(lambda: in_log(path, name) == (60, 0))
 
 
 async def test_a_log_with_a_gap_is_not_loaded_however_long_it_is(tmp_path: Path) -> None:

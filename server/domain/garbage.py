@@ -13,6 +13,8 @@ from typing import Final, TypeVar
 
 PUT_OFF: Final = 60.0
 """Seconds; whatever comes meanwhile does not make it longer."""
+LONG: Final = 1 << 20
+"""Bytes of a document that brings so much."""
 LITTLE: Final = 2_000
 """Structs that are let go of at once."""
 _NEVER: Final = 1 << 30
