@@ -20,6 +20,7 @@ from server.domain.clock import Clock
 from server.domain.errors import CLOSE, CLOSE_RESTART, Conflict, Unavailable
 from server.domain.log import DocKey, LogFailed, Snapshot, UpdateLog
 from server.rooms import compacting, composing, lanes
+from server.rooms.around import Around
 from server.rooms.compacting import Offload
 from server.rooms.connection import EMPTY_AWARENESS, Connection, Transport
 from server.rooms.crowd import Crowds
@@ -28,13 +29,12 @@ from server.rooms.limits import Limits
 from server.rooms.loading import build
 from server.rooms.quota import Quotas
 from server.rooms.revocations import Matches, Revocations
-from server.rooms.room import Around, Room
+from server.rooms.room import Room
 from server.rooms.slot import Slot
 from server.rooms.verdict import Shape
 from server.rooms.writer import Writer
 
-SWEPT: Final = 100
-"""Rooms that are swept before others may run; about a millisecond."""
+SWEPT: Final = 100  # rooms that are swept before others may run; about a millisecond
 
 
 class Read(NamedTuple):
