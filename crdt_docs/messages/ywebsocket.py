@@ -62,6 +62,9 @@ ClientMessage = SyncMessage | Awareness | QueryAwareness | Barrier | Renew
 ServerMessage = ClientMessage | Denied | Refused | Notice
 Message = ServerMessage
 
+_SHORT_UPDATE: Final = [bytes((SYNC, 2, size)) for size in range(128)]
+"""What stands before an update of so many bytes."""
+
 EMPTY_STEP1: Final = b"\x00\x00\x01\x00"
 """A SyncStep1 of someone who has nothing."""
 EMPTY_STEP2: Final = b"\x00\x01\x02\x00\x00"
@@ -89,6 +92,12 @@ def decode(frame: bytes) -> ClientMessage:
         raise Malformed(f"unknown message type {kind}")
     reader.finish()
     return message
+
+
+def keystroke_of(frame: bytes) -> bytes | None:
+    """The update of a short Update's frame, which nearly all are; None for any other frame, or one that is amiss."""
+    size = len(frame) - 3
+    return frame[3:] if 0 < size < 128 and frame[2] == size and frame[:2] == b"\0\2" else None
 
 
 def decode_long(frame: bytearray) -> ClientMessage:
@@ -147,6 +156,8 @@ def encode(message: Message) -> bytes:
 
 def update_frame(update: bytes) -> bytes:
     """An Update's frame, for fan-out and echo alike."""
+    if len(update) < 128:
+        return _SHORT_UPDATE[len(update)] + update
     return b"\x00\x02" + varbytes(update)
 
 

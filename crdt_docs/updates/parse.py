@@ -101,7 +101,7 @@ def parse(update: bytes) -> Parsed:
     if update == b"\x00\x00":
         return _EMPTY
     try:
-        quick = _parse_keystroke(update)
+        quick = _parse_keystroke(update) or _parse_backspace(update)
     except IndexError:
         quick = None
     if quick is not None:
@@ -169,6 +169,32 @@ def _parse_keystroke(b: bytes) -> Parsed | None:
     right_origin = ids[-1] if info & 0x40 else None
     struct = _new(Struct, (clock, length, 4, start, p, end, origin, right_origin, None, None, None))
     return _new(Parsed, (b, [_new(Section, (client, clock, [struct], clock + length))], []))
+
+
+def _parse_backspace(b: bytes) -> Parsed | None:
+    """The other thing that typing sends: one range of one client's, deleted. Else as for ``_parse_keystroke``."""
+    if b[0] != 0 or b[1] != 1:
+        return None
+    after = 6 if b[5] < 128 else 7
+    client = _client(b[2:after])
+    if client is None or b[after] != 1:
+        return None
+    clock = b[after + 1]
+    p = after + 2
+    if clock > 127:
+        byte = b[p]
+        p += 1
+        clock = clock & 127 | (byte & 127) << 7
+        if byte > 127:
+            byte = b[p]
+            p += 1
+            clock |= byte << 14
+        if not 0 < byte < 128:
+            return None
+    length = b[p]
+    if not 0 < length < 128 or p + 1 != len(b):
+        return None
+    return _new(Parsed, (b, [], [(client, [(clock, length)])]))
 
 
 def _client(raw: bytes) -> int | None:

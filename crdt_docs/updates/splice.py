@@ -61,8 +61,16 @@ class Spliced:
     def add(self, parsed: Parsed, *, whole: bool = False) -> None:
         """Splice one update in; what is known already is cut off. ``whole`` where it is known to have no Skip."""
         update, sections, deletes = parsed
-        self._check(sections, deletes, whole)
         strands = self._strands
+        if whole and not deletes and len(sections) == 1:  # a keystroke, mostly: what follows would come to the same
+            client, clock, structs, end = sections[0]
+            strand = strands.get(client)
+            if strand is not None and strand.end == clock:
+                before = strand.size
+                strand.append(update, structs, end)
+                self._size += strand.size - before
+                return
+        self._check(sections, deletes, whole)
         for client, clock, structs, end in sections:
             strand = strands.get(client)
             if strand is None:

@@ -126,6 +126,14 @@ class DeleteSet:
         at = bisect_right(flat, start)
         return at & 1 == 1 and flat[at] >= end
 
+    def spares(self, client: int, start: int, end: int) -> bool:
+        """Whether no clock from ``start`` to before ``end`` is deleted."""
+        flat = self._clients.get(client)
+        if flat is None or start >= flat[-1]:
+            return True
+        at = bisect_right(flat, start)
+        return not at & 1 and end <= flat[at]
+
     def missing(self, client: int, start: int, end: int) -> list[tuple[int, int]]:
         """The parts ``(start, end)`` of the given span that are not deleted, in order."""
         flat = self._clients.get(client)

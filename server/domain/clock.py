@@ -28,18 +28,16 @@ class SystemClock:
 
     def __init__(self, wall: Callable[[], float] = time.time, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._wall = wall
-        self._monotonic = monotonic
+        self.monotonic = monotonic  # the function itself: it is asked with every keystroke
         self._between = float("-inf")
 
     def now(self) -> float:
         """Seconds since the Unix epoch."""
-        since = self._monotonic()
-        self._between = max(self._between, self._wall() - since)
+        since = self.monotonic()
+        between = self._wall() - since
+        if between > self._between:
+            self._between = between
         return self._between + since
-
-    def monotonic(self) -> float:
-        """Seconds since some fixed moment; never steps backwards."""
-        return self._monotonic()
 
 
 def iso(seconds: float) -> str:

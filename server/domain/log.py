@@ -104,8 +104,7 @@ class Logged(NamedTuple):
     at: float
 
 
-@dataclass(frozen=True, slots=True)
-class Append:
+class Append(NamedTuple):
     """What one room adds in one transaction. Refused as a whole if the log's head is not ``after`` any more."""
 
     doc: DocKey

@@ -42,7 +42,8 @@ def compose(
     if quota is not None and not quota.spend(len(verdict.update)):
         raise TooMany(WHY)
     if fresh:
-        verdict.delta.claims = (Claim(client, principal.key, False, composed=True),)
+        claims = (Claim(client, principal.key, False, composed=True),)
+        verdict = verdict._replace(delta=verdict.delta._replace(claims=claims))
     who = principal
     room.submit(verdict, Actor(who.key, who.user, who.agent, who.device, who.session, who.token, via))
 

@@ -18,6 +18,7 @@ from crdt_docs.messages.ywebsocket import (
     decode,
     decode_long,
     encode,
+    keystroke_of,
     step1_frame,
     step2_rope,
     update_frame,
@@ -67,6 +68,7 @@ class Connection:
         self._fruitless = 0
         self._lacking: tuple[Lacking, ...] = ()
         self._barriers: list[bytes] = []
+        self._typist: tuple[Principal, Actor] | None = None  # who is named for keystrokes: made once for many
 
     def actor(self, via: str) -> Actor:
         """Who is to be named for what comes by this connection."""
@@ -115,24 +117,41 @@ class Connection:
         """
         if not self.alive:
             return None
-        if self.is_over(self.room.clock.now()):
+        room = self.room
+        if (self.until is not None or self.expires_at is not None) and self.is_over(room.clock.now()):
             return None
         if self.live and self.parked is None:
-            self.shown = self.room.head
-        limits = self.room.limits
+            self.shown = room.head
+        limits = room.limits
         if len(frame) > limits.frame:
             self.end(CLOSE["too_large"], f"frame over {limits.frame} bytes")
             return None
-        if len(frame) > limits.inline_frame or self.room.lock.locked():
+        if len(frame) > limits.inline_frame or room.lock.locked():
             return self._receive_in_turn(frame)
         try:
-            return self._hear(bytes(frame))
+            frame = bytes(frame)
+            if (update := keystroke_of(frame)) is not None and may_write(self.role, room.name.part):
+                self._hear_keystroke(update)
+                return None
+            return self._hear(frame)
         except Malformed as error:
             self._refuse_bytes(error)
             return None
         except ClewError as error:
             self.end(CLOSE[error.code], error.why)
             return None
+
+    def _hear_keystroke(self, update: bytes) -> None:
+        """What ``_hear`` and ``_settle`` come to for nearly every frame there is, with little in between."""
+        typist = self._typist
+        if typist is None or typist[0] is not self.principal:
+            typist = self._typist = self.principal, self.actor("socket")
+        actor = typist[1]
+        verdict = self.room.gate.admit(parse(update), actor.principal, "update")
+        if verdict.__class__ is Admit and verdict.parsed.update and self.quota is None:
+            self.room.submit(verdict, actor)
+        else:
+            self._settle(verdict, "update", update)
 
     def _hear(self, frame: bytes) -> Awaitable[None] | None:
         message = decode(frame)

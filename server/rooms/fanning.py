@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from crdt_docs.rope import Rope
@@ -13,6 +13,10 @@ FOR_EACH: Final = 0.000_050
 """Seconds of it for each connection: about what it costs to write to one."""
 SHORTEST: Final = 0.001
 """Seconds; timers are no finer, and few readers cost little."""
+
+
+FEW: Final = int(SHORTEST / FOR_EACH)
+"""Connections below which there is no window."""
 
 
 def window(connections: int) -> float:
@@ -31,16 +35,16 @@ class Fanned:
         self.wire: bytes | None = None
 
 
-def together(frames: Iterable[bytes | Rope]) -> Iterator[Fanned | Rope]:
+def together(frames: Iterable[bytes | Rope]) -> list[Fanned | Rope]:
     """In order, what is short taken together."""
+    parts: list[Fanned | Rope] = []
     some: list[bytes] = []
     for frame in frames:
         if isinstance(frame, bytes):
+            if not some:
+                parts.append(Fanned(some))
             some.append(frame)
-            continue
-        if some:
-            yield Fanned(some)
+        else:
+            parts.append(frame)
             some = []
-        yield frame
-    if some:
-        yield Fanned(some)
+    return parts

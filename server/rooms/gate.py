@@ -46,9 +46,9 @@ class Gate(Known):
 
     def apply(self, admit: Admit) -> None:
         """Make an admission part of the document."""
-        delta = admit.delta
-        self.state_vector.update(delta.ends)
-        for client, (starts, runs) in delta.runs.items():
+        ends, found, types, deletes, claims = admit.delta
+        self.state_vector.update(ends)
+        for client, (starts, runs) in found.items():
             if not starts:
                 continue
             known = self.runs.get(client)
@@ -56,11 +56,14 @@ class Gate(Known):
                 self.runs[client] = (starts, runs)
                 continue
             skip = 1 if known[1][-1] == runs[0] else 0
-            known[0].extend(starts[skip:])
-            known[1].extend(runs[skip:])
-        self.types.update(delta.types)
-        self.deleted.update(delta.deletes)
-        for claim in delta.claims:
+            if skip < len(starts):
+                known[0].extend(starts[skip:])
+                known[1].extend(runs[skip:])
+        if types:
+            self.types.update(types)
+        if deletes:
+            self.deleted.update(deletes)
+        for claim in claims:
             self.claims[claim.client] = claim
 
     def dump(self) -> bytes:

@@ -14,9 +14,10 @@ from server.domain import garbage
 from server.domain.errors import ClewError
 from server.domain.log import Opened
 from server.rooms import slices
+from server.rooms.around import Around
 from server.rooms.compacting import Offload
 from server.rooms.gate import Gate
-from server.rooms.room import Around, Room
+from server.rooms.room import Room
 from server.rooms.verdict import Shape
 
 BREATH: Final = 4 * 1024

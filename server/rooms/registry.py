@@ -20,6 +20,7 @@ from server.domain.clock import Clock
 from server.domain.errors import CLOSE, CLOSE_RESTART, Unavailable
 from server.domain.log import DocKey, LogFailed, Snapshot, UpdateLog
 from server.rooms import composing, lanes
+from server.rooms.around import Around
 from server.rooms.compacting import Offload
 from server.rooms.compactions import Compactions
 from server.rooms.connection import EMPTY_AWARENESS, Connection, Transport
@@ -29,13 +30,12 @@ from server.rooms.limits import Limits
 from server.rooms.loading import build
 from server.rooms.quota import Quotas
 from server.rooms.revocations import Matches, Revocations
-from server.rooms.room import Around, Room
+from server.rooms.room import Room
 from server.rooms.slot import Slot
 from server.rooms.verdict import Shape
 from server.rooms.writer import Writer
 
-SWEPT: Final = 100
-"""Rooms that are swept before others may run; about a millisecond."""
+SWEPT: Final = 100  # rooms that are swept before others may run; about a millisecond
 
 
 class Read(NamedTuple):

@@ -18,7 +18,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, Protocol
+from operator import attrgetter
 
 from crdt_docs.ids import DocName
 from crdt_docs.messages.vocabulary import State
@@ -28,56 +28,22 @@ from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.splice import Spliced, merge
 from crdt_docs.updates.vectors import DeleteSet
 from server.domain.access import PrincipalKey
-from server.domain.clock import Clock
 from server.domain.errors import CLOSE, CLOSE_RESTART
 from server.domain.log import Actor, Append, Claim, DocKey, LogFailed, Logged
 from server.rooms import slices
+from server.rooms.around import Around
 from server.rooms.attribution import Attribution, Pending
 from server.rooms.connection import Connection
-from server.rooms.crowd import Crowds
-from server.rooms.fanning import Fanned, together, window
+from server.rooms.fanning import FEW, Fanned, together, window
 from server.rooms.gate import Gate
 from server.rooms.hearing import KeySet, keys_set
-from server.rooms.limits import Limits
 from server.rooms.parking import Parking
 from server.rooms.underway import Underway
 from server.rooms.verdict import Admit, Kind, Verdict
-from server.rooms.writer import Writer
 from server.store.claims import settle
 
-
-class Host(Protocol):
-    """What a room asks of the registry that it lives in."""
-
-    async def parse(self, update: bytes) -> Parsed:
-        """Parse a large update away from the event loop."""
-        ...
-
-    def wants_compaction(self, room: Room) -> None:
-        """The tail has outgrown its snapshot."""
-        ...
-
-    def wants_rebase(self, room: Room) -> None:
-        """Somebody else appended to the document."""
-        ...
-
-    def drop(self, room: Room) -> None:
-        """The room can't go on; the next join loads it anew from the log."""
-        ...
-
-    def heard(self, room: Room, edited: bool, keys: Sequence[KeySet]) -> None:
-        """Something was committed, and set these keys; ``edited`` if by somebody's hand rather than by a resync."""
-        ...
-
-
-class Around(NamedTuple):
-    """What every room of a registry shares."""
-
-    writer: Writer
-    host: Host
-    clock: Clock
-    limits: Limits
-    crowds: Crowds
+_new = tuple.__new__  # a NamedTuple's own __new__ is Python, and twice as slow
+_keyed = attrgetter("keyed")
 
 
 class Room:
@@ -141,13 +107,17 @@ class Room:
 
     def submit(self, admit: Admit, actor: Actor) -> None:
         """Take an admitted update on its way to the log. Raises LogFailed while the server is read-only."""
-        self._writer.check()
+        if self._writer.failure is not None:
+            self._writer.check()
         entry = self._attribution.admit(self.gate, admit, actor, self.clock.now())
+        parsed, _, delta = admit
         keys: tuple[KeySet, ...] = ()
-        if roots := tuple(admit.roots_set()):  # which no keystroke does
-            self.keyed.update(roots)
-            keys = tuple(keys_set(admit.parsed, actor))
-        self._underway.add(Pending(entry, admit.parsed, keys), admit.claims)
+        for _, runs in delta.runs.values():
+            if any(map(_keyed, runs)) and (roots := tuple(admit.roots_set())):  # which no keystroke does
+                self.keyed.update(roots)
+                keys = tuple(keys_set(parsed, actor))
+                break
+        self._underway.add(_new(Pending, (entry, parsed, keys)), delta.claims)
         self._writer.kick(self)
 
     def admitted(self) -> bytes:
@@ -178,9 +148,9 @@ class Room:
         """Fan out what landed: at once, or when the window since the last time is over."""
         if self._window is not None:
             return
-        wait = self._opened + window(len(self.connections)) - self.clock.monotonic()
-        if wait <= 0:
-            self._open()
+        now = self.clock.monotonic()
+        if len(self.connections) < FEW or (wait := self._opened + window(len(self.connections)) - now) <= 0:
+            self._open(now)
         else:
             self._window = asyncio.get_running_loop().call_later(wait, self._window_over)
 
@@ -192,7 +162,7 @@ class Room:
             self.failed(error)
             raise
 
-    def _open(self) -> None:
+    def _open(self, now: float | None = None) -> None:
         """Fan out what landed: the same bytes to everyone, its sender included, in the log's order."""
         if self._window is not None:
             self._window.cancel()
@@ -200,24 +170,31 @@ class Room:
         landed = self._underway.land()
         if not landed:
             return
-        self._opened = self.clock.monotonic()
+        self._opened = self.clock.monotonic() if now is None else now
         self.head = self._underway.committed
+        frames: list[bytes | Rope] = []
+        keys: list[KeySet] = []
+        edited = False
         self._releasing = True
         try:
-            self._fan_out([self._take_in(pending.entry.update, pending.parsed) for pending in landed])
+            for entry, parsed, set_keys in landed:
+                frames.append(self._take_in(entry.update, parsed))
+                edited = edited or entry.actor.via != "sync"
+                keys += set_keys
+            self._fan_out(frames)
         finally:
             self._released_all()
-        self._underway.released(len(landed))
-        self._underway.answer()
-        edited = any(pending.entry.actor.via != "sync" for pending in landed)
-        self._after_release(edited, [key for pending in landed for key in pending.keys])
+        if self._underway.released(len(landed)):
+            self._underway.answer()
+        self._after_release(edited, keys)
 
     def _released_all(self) -> None:
         """All of it has reached everybody; who was to be parked meanwhile is parked now."""
         self._releasing = False
-        for connection in self._paused:
-            self._hold(connection)
-        self._paused.clear()
+        if self._paused:
+            for connection in self._paused:
+                self._hold(connection)
+            self._paused.clear()
 
     def _take_in(self, update: bytes, parsed: Parsed) -> bytes | Rope:
         """Make it part of the released document; what everybody is to be handed."""
@@ -225,7 +202,8 @@ class Room:
         self.tail_size += len(update)
         if self.since_compaction is not None:
             self.since_compaction.append(parsed)
-        self._parking.released(parsed)
+        if parsed.deletes:
+            self._parking.released(parsed)
         return update_rope(self.document.rope_of(parsed)) if len(update) > self.limits.long else update_frame(update)
 
     def _fan_out(self, frames: Iterable[bytes | Rope]) -> None:
@@ -235,16 +213,18 @@ class Room:
         for part in together(frames):
             for connection in fan:
                 if connection.alive:
-                    connection.take(part) if isinstance(part, Fanned) else connection.hand(part)
+                    (connection.fan or connection.take)(part) if isinstance(part, Fanned) else connection.hand(part)
         self._spoke = True
 
     def _after_release(self, edited: bool, keys: Sequence[KeySet] = ()) -> None:
-        for connection in tuple(self.lacking):
-            connection.provide()
+        if self.lacking:
+            for connection in tuple(self.lacking):
+                connection.provide()
         self._host.heard(self, edited, keys)
         if self.since_compaction is None and self.limits.outgrown(self.tail_size, self.snapshot_size):
             self._host.wants_compaction(self)
-        self.heard_of(self.log_head)
+        if self.log_head > self.head:
+            self.heard_of(self.log_head)
 
     def heard_of(self, head: int) -> None:
         """Somebody else moved the log's head: catch up, unless what is on its way to the log will find out itself."""

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from server.domain.log import Append, Claim, DocKey, LogFailed
 from server.rooms.attribution import Pending
 
+_new = tuple.__new__  # a NamedTuple's own __new__ is Python, and twice as slow
 Waiter = Callable[[LogFailed | None], None]
 
 
@@ -42,10 +43,12 @@ class Underway:
         self._released = 0
         self._waiters: deque[tuple[int, Waiter]] = deque()
 
-    def add(self, pending: Pending, claims: Iterable[Claim]) -> None:
+    def add(self, pending: Pending, claims: Sequence[Claim]) -> None:
         """One more was admitted."""
         self._admitted += 1
-        self.put_back(pending, claims)
+        self._pending.append(pending)
+        if claims:
+            self._claims.extend(claims)
 
     # -- to the log
 
@@ -53,15 +56,19 @@ class Underway:
         """The next flight; None if nothing is pending."""
         if not self._pending:
             return None
-        self._flight, self._pending = self._pending, []
-        self._flight_claims, self._claims = self._claims, []
-        entries = tuple([pending.entry for pending in self._flight])
-        return Append(doc, self.committed, entries, tuple(self._flight_claims))
+        flight, claims = self._pending, self._claims
+        self._flight, self._flight_claims = flight, claims
+        self._pending, self._claims = [], []
+        entries = (flight[0].entry,) if len(flight) == 1 else tuple([pending.entry for pending in flight])
+        return _new(Append, (doc, self.committed, entries, tuple(claims)))
 
     def moved(self, head: int) -> None:
         """The flight has landed."""
         self.committed = head
-        self._landed += self._flight
+        if self._landed:
+            self._landed += self._flight
+        else:
+            self._landed = self._flight
         self._flight = []
 
     def turn_back(self) -> None:
@@ -92,9 +99,10 @@ class Underway:
         landed, self._landed = self._landed, []
         return landed
 
-    def released(self, number: int) -> None:
-        """So many more were shown, or turned out to be known; ``answer`` follows."""
+    def released(self, number: int) -> bool:
+        """So many more were shown, or turned out to be known. Whether anybody waits: then ``answer`` follows."""
         self._released += number
+        return bool(self._waiters)
 
     def answer(self, error: LogFailed | None = None) -> None:
         """Answer who waited for what was shown; everybody, if there is an error."""

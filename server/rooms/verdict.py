@@ -58,8 +58,7 @@ class Lacking(NamedTuple):
     clock: int
 
 
-@dataclass(slots=True)
-class Delta:
+class Delta(NamedTuple):
     """What an admission adds to what is known: clocks reached, runs and types found, delete ranges, claims."""
 
     ends: dict[int, int]
@@ -69,8 +68,7 @@ class Delta:
     claims: tuple[Claim, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Admit:
+class Admit(NamedTuple):
     """May enter. ``update`` is what to log and fan out, empty if all of it was known; ``lacking`` what was left out."""
 
     parsed: Parsed

@@ -50,10 +50,11 @@ class Line:
 
     def add(self, row: int, seq: int, n: int) -> None:
         """A row with updates ``seq … seq + n - 1`` is in the file."""
-        if self.ids is None or self.seqs is None:
-            self.ids, self.seqs = array("q"), array("q")
-        self.ids.append(row)
-        self.seqs.append(seq)
+        ids, seqs = self.ids, self.seqs
+        if ids is None or seqs is None:
+            ids, seqs = self.ids, self.seqs = array("q"), array("q")
+        ids.append(row)
+        seqs.append(seq)
         self.head = seq + n - 1
 
     def covered(self, seq: int) -> int:

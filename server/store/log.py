@@ -356,8 +356,8 @@ class SqliteLog:
             self._next_row += len(plan.rows)
             for line in plan.lines.values():
                 line.stored = True
-            for row, doc, seq, n, *_ in plan.rows:
-                plan.lines[doc].add(row, seq, n)
+            for row in plan.rows:
+                plan.lines[row[1]].add(row[0], row[2], row[3])
 
     def _read(self, name: DocName, what: Callable[[], Read]) -> Read:
         """Read without waiting; and once more between two commits, should one have come in between."""

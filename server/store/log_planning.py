@@ -6,9 +6,11 @@ Owns that a lone keystroke costs one statement, which is a transaction of its ow
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Final
+from zlib import crc32
 
-from server.domain.log import Append, Claim, DocKey
+from server.domain.log import Append, Claim, DocKey, Entry
 from server.store import actors, rows
 from server.store import log_writing as write
 from server.store.authorship import Authorship
@@ -16,6 +18,8 @@ from server.store.claims import settle
 from server.store.lines import Line
 from server.store.log_reading import read_claim
 from server.store.vault import Vault
+
+_NO_CLAIMS: Final[Mapping[tuple[DocKey, int], Claim]] = {}
 
 
 class Plan:
@@ -37,32 +41,36 @@ class Plan:
 
     def take(self, connection: sqlite3.Connection, append: Append) -> None:
         """Answer one more append."""
-        self.answers.append(self._answer(connection, append))
-
-    def _answer(self, connection: sqlite3.Connection, append: Append) -> int | None:
-        doc = append.doc
+        doc, after, entries, claims = append
         line = self._all.get(doc)
-        if line is None or self.heads.get(doc, line.head) != append.after:
-            return None
-        claims = self.settle(connection, append)
-        if claims is None:
-            return None
-        self.claims.update(claims)
+        if line is None or self.heads.get(doc, line.head) != after:
+            self.answers.append(None)
+            return
+        settled = self.settle(connection, append) if claims else _NO_CLAIMS
+        if settled is None:
+            self.answers.append(None)
+            return
+        self.claims.update(settled)
         self.lines[doc] = line
-        n = len(append.entries)
-        if n:
-            seq = append.after + 1
-            numbered = []
-            for at, entry in enumerate(append.entries, seq):
-                number = self._actors.number(connection, entry.actor)
-                numbered.append((number, entry.at, entry.update))
-                if entry.begun or entry.cut:
-                    self.authorship.note(connection, doc, at, number, entry)
-            kid, data = self._vault.seal(line.name.task, rows.place(doc, seq, n), rows.pack(numbered))
-            crc = rows.checksum(doc, seq, n, data)
-            self.rows.append((self._first + len(self.rows), doc, seq, n, crc, kid, data))
-        self.heads[doc] = append.after + n
-        return append.after + n
+        if entries:
+            self._lay(connection, line, after + 1, entries)
+        self.heads[doc] = head = after + len(entries)
+        self.answers.append(head)
+
+    def _lay(self, connection: sqlite3.Connection, line: Line, seq: int, entries: Sequence[Entry]) -> None:
+        """The row of some entries. Once for each keystroke of a server: hence so little is called."""
+        doc, n = line.key, len(entries)
+        frames = []
+        for at, entry in enumerate(entries, seq):
+            update, actor, when, begun, cut = entry
+            number = self._actors.number(connection, actor)
+            frames.append(rows.frame(number, when, len(update)))
+            frames.append(update)
+            if begun or cut:
+                self.authorship.note(connection, doc, at, number, entry)
+        place = rows.place(doc, seq, n)
+        kid, data = self._vault.seal(line.name.task, place, b"".join(frames))
+        self.rows.append((self._first + len(self.rows), doc, seq, n, crc32(data, crc32(place)), kid, data))
 
     def settle(self, connection: sqlite3.Connection, append: Append) -> dict[tuple[DocKey, int], Claim] | None:
         """The append's claims as they will stand; None if one is finally another's."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from itertools import chain
 from typing import Final
 
 from crdt_docs.ids import DocName
@@ -29,7 +30,7 @@ def insert_rows(connection: sqlite3.Connection, planned: Sequence[Planned]) -> N
     """Write rows of updates, up to 64 with one statement, which then is a transaction of its own."""
     for at in range(0, len(planned), ROWS_AT_ONCE):
         some = planned[at : at + ROWS_AT_ONCE]
-        connection.execute(_INSERT[len(some)], [value for row in some for value in row])
+        connection.execute(_INSERT[len(some)], list(chain.from_iterable(some)))
 
 
 def some_rows(connection: sqlite3.Connection, ids: Sequence[int]) -> Sequence[int]:

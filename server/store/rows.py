@@ -22,7 +22,8 @@ SPLICE: Final = b"splice"
 """The parts of a snapshot."""
 _FRAME: Final = struct.Struct("<IdI")
 _PLACE: Final = struct.Struct("<QQI")
-_pack_frame = _FRAME.pack
+frame: Final = _FRAME.pack
+"""What stands before an update in a row, of (actor, at, length)."""
 _pack_place = _PLACE.pack
 
 
@@ -53,12 +54,12 @@ class Framed(NamedTuple):
 
 def pack(entries: Iterable[tuple[int, float, bytes]]) -> bytes:
     """Frame entries of (actor, at, update)."""
-    return b"".join([part for actor, at, update in entries for part in (_pack_frame(actor, at, len(update)), update)])
+    return b"".join([part for actor, at, update in entries for part in (frame(actor, at, len(update)), update)])
 
 
 def place(doc: int, seq: int, n: int, part: bytes = b"") -> bytes:
     """Where something is stored: what its seal is bound to."""
-    return _pack_place(doc, seq, n) + part
+    return _pack_place(doc, seq, n) + part if part else _pack_place(doc, seq, n)
 
 
 def checksum(doc: int, seq: int, n: int, data: bytes) -> int:

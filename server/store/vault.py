@@ -52,8 +52,7 @@ class Vault:
         """The number of the task's key, and what to store at that place. Raises LogFailed if there can be no key."""
         if self._keys is None:
             return None, text
-        known = self._by_task.get(task)
-        kid, cipher = known if known is not None else self._learn(task)
+        kid, cipher = self._by_task.get(task) or self._learn(task)
         nonce = self._nonce()
         return kid, nonce + cipher.encrypt(nonce, text, place)
 

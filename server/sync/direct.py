@@ -78,7 +78,9 @@ class DirectTransport(Outgoing):
         if self._clear:
             wire = fanned.wire
             if wire is None:
-                wire = fanned.wire = b"".join(map(framed, fanned.messages))
+                messages = fanned.messages
+                whole = framed(messages[0]) if len(messages) == 1 else b"".join(map(framed, messages))
+                wire = fanned.wire = whole
             self._write(wire)
         else:
             for message in fanned.messages:

@@ -201,6 +201,7 @@ def keystrokes() -> list[bytes]:
         places = ((other, rng.choice(clocks)), None)
         body = string(rng.choice(texts), origin=rng.choice(places), right_origin=rng.choice(places))
         out.append(update(section(client, rng.choice(clocks), body)))
+        out.append(update(deletes=raw.deletes((client, [(rng.choice(clocks), rng.choice((1, 2, 127, 128)))]))))
     return out
 
 
@@ -213,7 +214,7 @@ def read(data: bytes) -> object:
 
 def test_the_short_way_for_keystrokes_reads_as_the_long_way() -> None:
     rng = random.Random(8)
-    taken = 0
+    taken = [0, 0]
     for data in keystrokes():
         variants = [data, data + b"\x00", data[:-1]]
         for _ in range(60):
@@ -223,14 +224,15 @@ def test_the_short_way_for_keystrokes_reads_as_the_long_way() -> None:
             variants.append(bytes(changed))
         for variant in variants:
             try:
-                short = parser._parse_keystroke(variant)
+                short = parser._parse_keystroke(variant) or parser._parse_backspace(variant)
             except IndexError:
                 continue
             if short is not None:
-                taken += 1
+                taken[bool(short.deletes)] += 1
                 assert short == read(variant), variant.hex()
-                assert isinstance(short, parser.Parsed) and isinstance(short.sections[0].structs[0], Struct)
-    assert taken > 1000
+                assert isinstance(short, parser.Parsed)
+                assert all(isinstance(section.structs[0], Struct) for section in short.sections)
+    assert min(taken) > 1000
 
 
 def test_typing_takes_the_short_way() -> None:
@@ -241,9 +243,10 @@ def test_typing_takes_the_short_way() -> None:
     doc.observe(lambda event: updates.append(event.update))
     for at, letter in enumerate("typing goes this way"):
         text.insert(at, letter)
+    del text[3:5]
     for data in updates[1:]:
-        taken += parser._parse_keystroke(data) == parser._parse(data)
-    assert taken == len(updates) - 1 == 19
+        taken += (parser._parse_keystroke(data) or parser._parse_backspace(data)) == parser._parse(data)
+    assert taken == len(updates) - 1 == 20
 
 
 def applies(data: bytes) -> bool:

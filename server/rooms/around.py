@@ -1,0 +1,50 @@
+"""What stands around a room: the registry that it lives in, and what all rooms share. Owns the shapes only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from crdt_docs.updates.parse import Parsed
+from server.domain.clock import Clock
+from server.rooms.crowd import Crowds
+from server.rooms.hearing import KeySet
+from server.rooms.limits import Limits
+from server.rooms.writer import Writer
+
+if TYPE_CHECKING:
+    from server.rooms.room import Room
+
+
+class Host(Protocol):
+    """What a room asks of the registry that it lives in."""
+
+    async def parse(self, update: bytes) -> Parsed:
+        """Parse a large update away from the event loop."""
+        ...
+
+    def wants_compaction(self, room: Room) -> None:
+        """The tail has outgrown its snapshot."""
+        ...
+
+    def wants_rebase(self, room: Room) -> None:
+        """Somebody else appended to the document."""
+        ...
+
+    def drop(self, room: Room) -> None:
+        """The room can't go on; the next join loads it anew from the log."""
+        ...
+
+    def heard(self, room: Room, edited: bool, keys: Sequence[KeySet]) -> None:
+        """Something was committed, and set these keys; ``edited`` if by somebody's hand rather than by a resync."""
+        ...
+
+
+class Around(NamedTuple):
+    """What every room of a registry shares."""
+
+    writer: Writer
+    host: Host
+    clock: Clock
+    limits: Limits
+    crowds: Crowds
