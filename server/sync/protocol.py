@@ -108,8 +108,14 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         early, self._early = self._early, b""
         if early:
             socket.data_received(early)
-        self.transport, self.passage, self.queue = _Elsewhere(), None, asyncio.Queue()
+        self._let_go()
         return socket
+
+    def _let_go(self) -> None:
+        """Hold nothing any more, least of all itself: or a search for garbage would have to find all of it."""
+        self.transport, self.passage, self.queue = _Elsewhere(), None, asyncio.Queue()
+        self.scope["extensions"].pop(EXTENSION, None)
+        self.conn.parser.close()
 
 
 class _Elsewhere(asyncio.Transport):
