@@ -9,7 +9,7 @@ from functools import partial
 from bench.scenarios.fan_out import fan_out, lone_typist
 from bench.scenarios.joins import feed_documents, joins, storms
 from bench.scenarios.kill import kill
-from bench.scenarios.many_documents import many_documents
+from bench.scenarios.many_documents import idle_connections, many_documents
 from bench.scenarios.pair import pair
 from bench.scenarios.size import cost_by_documents, cost_by_history
 from bench.scenarios.slow_reader import slow_reader
@@ -39,8 +39,9 @@ GROUPS: tuple[Group, ...] = (
         Step("fan-out", partial(fan_out, key="fan-out 500 busy", readers=500, rate=100)),
         Step("fan-out", partial(fan_out, key="fan-out 100 calm", readers=100, rate=20)),
         Step("pair", pair),
-        Step("many-documents", many_documents),
     ),
+    (Step("many-documents", idle_connections),),
+    (Step("many-documents", many_documents),),
     (Step("joins", feed_documents), Step("joins", joins), Step("storm", storms)),
     (
         Step("slow-reader", partial(slow_reader, key="slow one", stalled=1)),

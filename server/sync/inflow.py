@@ -44,11 +44,12 @@ _BODIES: Final[dict[type, Kind]] = {
 class Inflow:
     """What one socket has said, against what it may."""
 
-    __slots__ = ("_bytes", "_answered")
+    __slots__ = ("_clock", "_bytes", "_answered")
 
     def __init__(self, clock: Clock) -> None:
+        self._clock = clock
         self._bytes = Allowance(*BYTES, clock)
-        self._answered = {kind: Allowance(*numbers, clock) for kind, numbers in ANSWERED.items()}
+        self._answered: dict[Kind, Allowance] = {}  # of what it has said: most never say all
 
     def hear(self, frame: Bytes) -> str | None:
         """Count a frame of y-websocket's; what there was too much of, if so."""
@@ -66,4 +67,9 @@ class Inflow:
         return self._count(_BODIES.get(type(body)))
 
     def _count(self, kind: Kind | None) -> str | None:
-        return None if kind is None or self._answered[kind].spend() else f"too many {kind}"
+        if kind is None:
+            return None
+        allowance = self._answered.get(kind)
+        if allowance is None:
+            allowance = self._answered[kind] = Allowance(*ANSWERED[kind], self._clock)
+        return None if allowance.spend() else f"too many {kind}"

@@ -21,7 +21,7 @@ from server.sync.backlog import Backlog
 from server.sync.direct import DirectTransport
 from server.sync.entry import FAREWELLS
 from server.sync.framing import Event, FrameParser, apply_mask
-from server.sync.heartbeat import Beat, Heartbeat
+from server.sync.heartbeat import Heartbeat, Pulse
 from server.sync.intake import Intake, Unfinished
 
 LINGER: Final = 30.0
@@ -58,7 +58,7 @@ class Surroundings(NamedTuple):
     tasks: set[asyncio.Task[Any]]
     intake: Intake | None
     most: int
-    beat: Beat
+    pulse: Pulse
 
 
 class OpenSocket(asyncio.Protocol):
@@ -107,7 +107,7 @@ class OpenSocket(asyncio.Protocol):
         self._late = 0
         self._closer: asyncio.TimerHandle | None = None
         self.unfinished: Unfinished | None = None
-        self.heartbeat = Heartbeat(self, around.beat, self._loop)
+        self.heartbeat = Heartbeat(self, around.pulse)
 
     # -- the socket's life
 

@@ -18,7 +18,7 @@ from websockets.http11 import Request
 
 from server.doors.turnstile import Passage, Turnstile
 from server.sync.backlog import Backlog
-from server.sync.heartbeat import Beat
+from server.sync.heartbeat import Beat, Pulse
 from server.sync.intake import Intake
 from server.sync.open_socket import OpenSocket, Surroundings
 
@@ -42,6 +42,7 @@ class SocketProtocol(WebSocketsSansIOProtocol):
     turnstile: Turnstile | None = None
     intake: Intake | None = None
     passage: Passage | None = None
+    _around: Surroundings | None = None
     _early = b""
     _plain = False
 
@@ -100,11 +101,9 @@ class SocketProtocol(WebSocketsSansIOProtocol):
 
     def take_over(self, backlog: Backlog) -> OpenSocket:
         """The accepted socket, which is no longer uvicorn's; the application may return."""
-        beat = Beat(self.config.ws_ping_interval, self.config.ws_ping_timeout)
         connections = cast(set[Any], self.connections)
-        around = Surroundings(connections, self.tasks, self.intake, self.config.ws_max_size, beat)
         self.stop_keepalive()
-        socket = OpenSocket(self.transport, around, self.passage, backlog)
+        socket = OpenSocket(self.transport, self._surroundings(connections), self.passage, backlog)
         if self.disconnected:
             socket.connection_lost(None)
         else:
@@ -116,8 +115,23 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         early, self._early = self._early, b""
         if early:
             socket.data_received(early)
-        self.transport, self.passage, self.queue = _Elsewhere(), None, asyncio.Queue()
+        self._let_go()
         return socket
+
+    def _surroundings(self, connections: set[Any]) -> Surroundings:
+        """Made by the first socket of a server for all of them."""
+        around = self._around
+        if around is None or around.open is not connections:
+            pulse = Pulse(Beat(self.config.ws_ping_interval, self.config.ws_ping_timeout), self.loop)
+            around = Surroundings(connections, self.tasks, self.intake, self.config.ws_max_size, pulse)
+            type(self)._around = around
+        return around
+
+    def _let_go(self) -> None:
+        """Hold nothing any more, least of all itself: or a search for garbage would have to find all of it."""
+        self.transport, self.passage, self.queue = _Elsewhere(), None, asyncio.Queue()
+        self.scope["extensions"].pop(EXTENSION, None)
+        self.conn.parser.close()
 
 
 class _Elsewhere(asyncio.Transport):
