@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections import deque
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from crdt_docs.messages.vocabulary import State
 from crdt_docs.presence import (
     DEPARTED_KEPT,
     MAX_CLIENT_CLOCK,
+    TOLD_KEPT,
     AwarenessTable,
     Heard,
     Person,
@@ -255,6 +257,29 @@ def test_two_tabs_that_hear_each_other_come_to_rest() -> None:
     room.now += 15
     room.show("a", a.states[1])
     assert b.clocks[1] == a.clocks[1]
+
+
+def test_a_tab_that_moves_twice_before_its_neighbour_repeats_the_first_comes_to_rest_where_it_moved_to() -> None:
+    table, a, b = AwarenessTable[str](), YAwareness(1), YAwareness(2)
+    table.hear("a", a.encode((1,)), ANN, ANN.id, NOW)
+    moves = [a.set({"cursor": 1}), a.set({"cursor": 2})]
+    to_b = deque(table.hear("a", move, ANN, ANN.id, NOW).to_others for move in moves)
+    frames = 0
+    while to_b:
+        frames += 1
+        assert frames < 10, "a loop"
+        repeated = a.apply(b.apply(to_b.popleft()))
+        if repeated and (news := table.hear("a", repeated, ANN, ANN.id, NOW).to_others):
+            to_b.append(news)
+    assert a.states[1]["cursor"] == b.states[1]["cursor"] == 2
+    assert table.hear("a", a.set({"cursor": 1}), ANN, ANN.id, NOW).to_others, "what it says anew is news"
+
+
+def test_what_is_remembered_of_what_was_told_is_kept_in_bounds() -> None:
+    room, a, _ = pair()
+    for n in range(3 * TOLD_KEPT):
+        room.show("a", {"cursor": n})
+    assert len(room.table._entries[a.client].told) == TOLD_KEPT
 
 
 def test_renewals_reach_the_others() -> None:
