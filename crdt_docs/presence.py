@@ -28,6 +28,11 @@ MAX_CLIENT_CLOCK: Final = 2**32 - 2**24
 DEPARTED_KEPT: Final = 1024
 REPEATED_WITHIN: Final = 5.0
 """Seconds in which the same state again is no news. Far below the 15 s after which clients renew theirs."""
+CATCHES_UP: Final = 600.0
+"""Seconds in which a client's clock keeps up with the time: a table that was lost in a crash may have told higher ones.
+
+Later it only counts, and so gathers what it may run ahead of time when its client moves for long.
+"""
 TOLD_KEPT: Final = 64
 """Of so many clocks it is remembered what was told under them: more than can be on their way through other tabs."""
 
@@ -117,17 +122,18 @@ class _Entry:
     """One client id that live connections speak for; more than one while a dead one has not been noticed.
 
     ``heard`` is the client's own clock, ``out`` the one that others know; ``state`` and ``text`` are None once it left.
-    ``told`` has the hashes of what was told lately, by clock.
+    ``told`` has the hashes of what was told lately, by clock; ``since`` is when it came, in Unix seconds.
     """
 
-    __slots__ = ("connections", "heard", "out", "principal", "sent_at", "speaker", "state", "text", "told")
+    __slots__ = ("connections", "heard", "out", "principal", "sent_at", "since", "speaker", "state", "text", "told")
 
-    def __init__(self, principal: Hashable, out: int) -> None:
+    def __init__(self, principal: Hashable, out: int, since: float) -> None:
         self.connections: set[Hashable] = set()
         self.principal = principal
         self.speaker: Hashable = None
         self.heard = -1
         self.out = out
+        self.since = since
         self.state: dict[str, Any] | None = None
         self.text: str | None = None
         self.sent_at = 0.0
@@ -273,7 +279,7 @@ class AwarenessTable(Generic[C]):
         if entry is None:
             departed = self._departed.pop(client, None)
             entry = self._entries[client] = _Entry(
-                principal, departed.out if departed else max(floor(now), self._above)
+                principal, departed.out if departed else max(floor(now), self._above), now
             )
         entry.connections.add(connection)
         entry.heard = -1
@@ -308,7 +314,8 @@ class AwarenessTable(Generic[C]):
         if recent and not first and said.clock <= entry.out and known:
             return ()
         entry.state, entry.text, entry.sent_at = state, text, now
-        return (entry.tell(said.client, max(said.clock, entry.out + 1), text),)
+        least = floor(now) if now < entry.since + CATCHES_UP else 0
+        return (entry.tell(said.client, max(said.clock, entry.out + 1, least), text),)
 
 
 def floor(now: float) -> int:
