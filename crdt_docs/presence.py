@@ -28,6 +28,13 @@ MAX_CLIENT_CLOCK: Final = 2**32 - 2**24
 DEPARTED_KEPT: Final = 1024
 REPEATED_WITHIN: Final = 5.0
 """Seconds in which the same state again is no news. Far below the 15 s after which clients renew theirs."""
+CATCHES_UP: Final = 600.0
+"""Seconds in which a client's clock keeps up with the time: a table that was lost in a crash may have told higher ones.
+
+Later it only counts, and so gathers what it may run ahead of time when its client moves for long.
+"""
+TOLD_KEPT: Final = 64
+"""Of so many clocks it is remembered what was told under them: more than can be on their way through other tabs."""
 
 _EPOCH: Final = 1_767_225_600
 _STEPS: Final = 8
@@ -115,19 +122,30 @@ class _Entry:
     """One client id that live connections speak for; more than one while a dead one has not been noticed.
 
     ``heard`` is the client's own clock, ``out`` the one that others know; ``state`` and ``text`` are None once it left.
+    ``told`` has the hashes of what was told lately, by clock; ``since`` is when it came, in Unix seconds.
     """
 
-    __slots__ = ("connections", "heard", "out", "principal", "sent_at", "speaker", "state", "text")
+    __slots__ = ("connections", "heard", "out", "principal", "sent_at", "since", "speaker", "state", "text", "told")
 
-    def __init__(self, principal: Hashable, out: int) -> None:
+    def __init__(self, principal: Hashable, out: int, since: float) -> None:
         self.connections: set[Hashable] = set()
         self.principal = principal
         self.speaker: Hashable = None
         self.heard = -1
         self.out = out
+        self.since = since
         self.state: dict[str, Any] | None = None
         self.text: str | None = None
         self.sent_at = 0.0
+        self.told: dict[int, int] = {}
+
+    def tell(self, client: int, clock: int, text: str) -> State:
+        """The state as others are told it, under that clock."""
+        self.out = clock
+        self.told[clock] = hash(text)
+        if len(self.told) > TOLD_KEPT:
+            del self.told[next(iter(self.told))]
+        return State(client, clock, text)
 
 
 class _Departed(NamedTuple):
@@ -261,7 +279,7 @@ class AwarenessTable(Generic[C]):
         if entry is None:
             departed = self._departed.pop(client, None)
             entry = self._entries[client] = _Entry(
-                principal, departed.out if departed else max(floor(now), self._above)
+                principal, departed.out if departed else max(floor(now), self._above), now
             )
         entry.connections.add(connection)
         entry.heard = -1
@@ -270,20 +288,18 @@ class AwarenessTable(Generic[C]):
 
     def _again(self, entries: Iterable[tuple[int, _Entry]]) -> tuple[State, ...]:
         """States under clocks that nobody knows yet."""
-        states = []
-        for client, entry in entries:
-            if entry.text is not None:
-                entry.out += 1
-                states.append(State(client, entry.out, entry.text))
-        return tuple(states)
+        return tuple(
+            entry.tell(client, entry.out + 1, entry.text) for client, entry in entries if entry.text is not None
+        )
 
     def _take(
         self, entry: _Entry, said: State, state: dict[str, Any] | None, person: Person, now: float
     ) -> tuple[State, ...]:
         """Store a state; what the others are to be told.
 
-        Nothing if they were told the same a moment ago and the clock is not above ours: then the client heard its own
-        state under our clock, from a tab beside it, and took it over. Passing that on would send it round in circles.
+        Nothing if they were told the same a moment ago, be it the last thing or under that very clock of ours: then the
+        client heard its own state from a tab beside it, and took it over. Passing that on would send it round in
+        circles; and two states, when the client moves, one after the other for ever.
         """
         first = entry.heard < 0
         entry.heard = said.clock
@@ -292,12 +308,14 @@ class AwarenessTable(Generic[C]):
             entry.state = entry.text = None
             return (State(said.client, entry.out, None),) if told else ()
         state["user"] = _user_field(state.get("user"), person)
+        text = write_state(state)
         recent = 0 <= now - entry.sent_at < REPEATED_WITHIN
-        if recent and not first and said.clock <= entry.out and state == entry.state:
+        known = state == entry.state or entry.told.get(said.clock) == hash(text)
+        if recent and not first and said.clock <= entry.out and known:
             return ()
-        entry.out = max(said.clock, entry.out + 1)
-        entry.state, entry.text, entry.sent_at = state, write_state(state), now
-        return (State(said.client, entry.out, entry.text),)
+        entry.state, entry.text, entry.sent_at = state, text, now
+        least = floor(now) if now < entry.since + CATCHES_UP else 0
+        return (entry.tell(said.client, max(said.clock, entry.out + 1, least), text),)
 
 
 def floor(now: float) -> int:

@@ -202,7 +202,7 @@ class UpdateLog(Protocol):
         ...
 
     def drop_covered(self, doc: DocKey) -> bool:
-        """Remove some of what ``replace`` may have left: a short commit. Whether there may be more."""
+        """Remove some of what ``replace``, or one cut short, left: a short commit. Whether there may be more."""
         ...
 
     def fork(self, name: DocName, snapshot: Snapshot, reason: str) -> Opened:

@@ -207,14 +207,14 @@ class SqliteLog:
                 pieces.insert(connection, self._vault, line.name.task, doc, seq, number, data)
 
     def drop_covered(self, doc: DocKey) -> bool:
-        """Remove some of what ``replace`` left: a short commit. Whether there may be more."""
+        """Remove some of what ``replace``, or one cut short, left: a short commit. Whether there may be more."""
         with self._committing() as connection:
             line = self._lines.get(doc)
-            if line is None or line.snapshot is None:
+            if line is None:
                 return False
             some = write.some_rows(connection, line.left)
             if not some:
-                return pieces.drop_before(connection, doc, line.snapshot)
+                return pieces.drop_others(connection, self._vault.open, doc)
             connection.execute("BEGIN IMMEDIATE")
             write.delete_rows(connection, some)
             connection.execute("COMMIT")

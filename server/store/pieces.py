@@ -3,7 +3,7 @@
 A snapshot of tens of megabytes that is written, sealed, read or copied in one go makes everybody wait: for the one
 writing connection, or for the interpreter. Each piece is sealed for its place and has its checksum, like a row of
 updates, and is committed by itself; the row of the snapshot, which comes last, says how many there are. Pieces that no
-row speaks of are nobody's, and go when the next snapshot is there. Must never hand out a snapshot with one missing.
+row speaks of are nobody's, and go before the next are put in. Must never hand out a snapshot with one missing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 
 from crdt_docs.ids import TaskId
 from server.domain.log import DocKey
-from server.store.rows import checksum, place
+from server.store.rows import BODY, checksum, place
 from server.store.vault import Opener, Vault
 
 SCHEMA: Final = """
@@ -35,8 +35,16 @@ MARK: Final = b"clew:pieces"
 PIECE: Final = b"piece"
 DROPPED: Final = 4
 """Pieces that are dropped at a time: about a megabyte, for what is dropped is overwritten too."""
+MARKED: Final = 64
+"""Bytes of a snapshot's row that has pieces, at most, sealed as it is: nothing longer needs to be opened."""
 _COUNT: Final = struct.Struct("<IQ")
 _READ: Final = "SELECT number, crc, kid, CAST(data AS BLOB) FROM pieces WHERE doc = ? AND seq = ? ORDER BY number"
+_STANDING: Final = (
+    "SELECT seq, kid, CASE WHEN length(body) <= ? THEN CAST(body AS BLOB) END FROM snapshots WHERE doc = ?"
+)
+_DROP_OTHERS: Final = (
+    "DELETE FROM pieces WHERE id IN (SELECT id FROM pieces WHERE doc = ? AND NOT (seq = ? AND number < ?) LIMIT ?)"
+)
 
 
 def stands_for(pieces: Sequence[bytes]) -> bytes:
@@ -82,9 +90,16 @@ def read(connection: sqlite3.Connection, opened: Opener, doc: DocKey, seq: int, 
     return tuple(found)
 
 
-def drop_before(connection: sqlite3.Connection, doc: DocKey, seq: int) -> bool:
-    """Remove some pieces of older snapshots; whether there were any."""
-    done = connection.execute(
-        "DELETE FROM pieces WHERE id IN (SELECT id FROM pieces WHERE doc = ? AND seq < ? LIMIT ?)", (doc, seq, DROPPED)
-    )
+def drop_others(connection: sqlite3.Connection, opened: Opener, doc: DocKey) -> bool:
+    """Remove some pieces that the document's row does not stand for; whether there were any.
+
+    They are of older snapshots, or of one that was never finished. None go if the row cannot be opened.
+    """
+    row = connection.execute(_STANDING, (MARKED, doc)).fetchone() or (0, None, b"")
+    seq, kid, body = row
+    try:
+        number, _ = counted(opened(kid, place(doc, seq, 0, BODY), body) if body else b"") or (0, 0)
+    except ValueError:
+        return False
+    done = connection.execute(_DROP_OTHERS, (doc, seq, number, DROPPED))
     return done.rowcount > 0

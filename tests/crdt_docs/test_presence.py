@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections import deque
 from typing import Any
 
 import pytest
@@ -10,8 +11,10 @@ from kit.y_awareness import YAwareness
 from crdt_docs.errors import Malformed, TooLarge
 from crdt_docs.messages.vocabulary import State
 from crdt_docs.presence import (
+    CATCHES_UP,
     DEPARTED_KEPT,
     MAX_CLIENT_CLOCK,
+    TOLD_KEPT,
     AwarenessTable,
     Heard,
     Person,
@@ -152,6 +155,21 @@ def test_everybody_is_visible_at_once_in_the_table_that_follows_one_that_ran_ahe
     assert reborn.seen("2") == {1}
 
 
+def test_who_knows_clocks_ahead_of_time_from_a_table_that_was_lost_sees_everybody_again_when_time_has_caught_up() -> (
+    None
+):
+    room, a, b = pair()
+    for n in range(100):
+        room.show("b", {"cursor": n})
+    reborn = Room()
+    for client in (room.drop("a"), room.drop("b")):
+        reborn.join(str(client.client), client, ANN)
+    assert reborn.seen("1") == set()
+    reborn.now += 15
+    reborn.show("2", b.states[2])
+    assert reborn.seen("1") == {2}
+
+
 def test_nobody_hears_their_own_state_under_another_clock() -> None:
     room, a, b = pair()
     room.cut("a")
@@ -245,16 +263,36 @@ def test_two_tabs_that_hear_each_other_come_to_rest() -> None:
     room.cut("a")
     room.join("a", a, ANN)
     assert a.clocks[1] < b.clocks[1]
-    heard = b.encode((1,))
-    for _ in range(3):  # the tab beside sends on what the server told it
-        changed = a.apply(heard)
-        if changed:
-            room.say("a", changed)
-        heard = b.encode((1,))
-    assert a.clocks[1] == b.clocks[1]
-    room.now += 15
-    room.show("a", a.states[1])
-    assert b.clocks[1] == a.clocks[1]
+    for seconds in (0, 15, CATCHES_UP):
+        room.now += seconds
+        room.show("a", a.states[1])
+        for _ in range(3):  # the tab beside sends on what the server told it
+            if changed := a.apply(b.encode((1,))):
+                room.say("a", changed)
+        assert a.clocks[1] == b.clocks[1]
+
+
+def test_a_tab_that_moves_twice_before_its_neighbour_repeats_the_first_comes_to_rest_where_it_moved_to() -> None:
+    table, a, b = AwarenessTable[str](), YAwareness(1), YAwareness(2)
+    table.hear("a", a.encode((1,)), ANN, ANN.id, NOW)
+    moves = [a.set({"cursor": 1}), a.set({"cursor": 2})]
+    to_b = deque(table.hear("a", move, ANN, ANN.id, NOW).to_others for move in moves)
+    frames = 0
+    while to_b:
+        frames += 1
+        assert frames < 10, "a loop"
+        repeated = a.apply(b.apply(to_b.popleft()))
+        if repeated and (news := table.hear("a", repeated, ANN, ANN.id, NOW).to_others):
+            to_b.append(news)
+    assert a.states[1]["cursor"] == b.states[1]["cursor"] == 2
+    assert table.hear("a", a.set({"cursor": 1}), ANN, ANN.id, NOW).to_others, "what it says anew is news"
+
+
+def test_what_is_remembered_of_what_was_told_is_kept_in_bounds() -> None:
+    room, a, _ = pair()
+    for n in range(3 * TOLD_KEPT):
+        room.show("a", {"cursor": n})
+    assert len(room.table._entries[a.client].told) == TOLD_KEPT
 
 
 def test_renewals_reach_the_others() -> None:

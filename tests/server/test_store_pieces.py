@@ -32,6 +32,11 @@ def put(log: SqliteLog, doc: DocKey, snapshot: Snapshot) -> None:
     assert log.replace(doc, snapshot)
 
 
+def clear(log: SqliteLog, doc: DocKey) -> None:
+    while log.drop_covered(doc):
+        pass
+
+
 def count(path: Path, table: str) -> int:
     with sqlite3.connect(path) as log:
         return int(log.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
@@ -80,8 +85,7 @@ def test_what_it_covers_goes_little_by_little_while_others_write(tmp_path: Path)
         assert count(path, "updates") == head - 3
         assert [seq for seq, _ in updates(log.open(name))] == list(range(4, head + 1))
         put(log, doc, Snapshot(head, b"", pieces=(b"newer ", b"yet")))
-        while log.drop_covered(doc):
-            pass
+        clear(log, doc)
         assert count(path, "pieces") == 2 and count(path, "updates") == 0
 
 
@@ -99,9 +103,55 @@ def test_stopping_between_any_two_steps_loses_nothing_and_leaves_nothing_behind(
         assert [seq for seq, _ in updates(log.open(name))] == [4, 5]
         assert [found.damage for found in examine(path)] == [[]]
         put(log, doc, Snapshot(5, b"", pieces=(b"all ", b"of it")))
-        while log.drop_covered(doc):
-            pass
+        clear(log, doc)
     assert count(path, "updates") == 0 and count(path, "pieces") == 2
+
+
+@pytest.mark.parametrize("sealed", [True, False])
+def test_what_a_killed_stage_left_is_dropped_before_the_next_and_stands_in_nobodys_way(
+    tmp_path: Path, sealed: bool
+) -> None:
+    path, name = tmp_path / "log.db", new_name()
+    if sealed:
+        Keys(tmp_path).__enter__().__exit__(None, None, None)
+    with SqliteLog(path) as log:
+        doc = write_five(log, name)
+        put(log, doc, LONG)
+        for step in log.stage(doc, Snapshot(5, b"", pieces=tuple(b"%d" % n for n in range(9)))):
+            step()
+    fewer = Snapshot(5, b"", pieces=(b"fewer ", b"pieces"))
+    with SqliteLog(path) as log:
+        clear(log, doc)
+        assert log.open(name).snapshot == LONG, "what stands is not touched"
+        assert count(path, "pieces") == len(PIECES)
+        put(log, doc, fewer)
+        clear(log, doc)
+        assert log.open(name).snapshot == fewer
+    assert count(path, "pieces") == 2
+
+
+def test_a_first_stage_that_was_killed_leaves_nothing_for_good(tmp_path: Path) -> None:
+    path, name = tmp_path / "log.db", new_name()
+    with SqliteLog(path) as log:
+        doc = write_five(log, name)
+        for step in log.stage(doc, LONG):
+            step()
+    with SqliteLog(path) as log:
+        clear(log, doc)
+        assert count(path, "pieces") == 0
+        assert log.open(name).snapshot is None and len(updates(log.open(name))) == 5
+
+
+def test_a_short_snapshot_in_the_place_of_a_long_one_leaves_none_of_its_pieces(tmp_path: Path) -> None:
+    path, name = tmp_path / "log.db", new_name()
+    with SqliteLog(path) as log:
+        doc = write_five(log, name)
+        put(log, doc, LONG)
+        for short in (Snapshot(3, b"short", b"gate", b"index"), Snapshot(3, b"longer than a mark is" * 10)):
+            assert log.replace(doc, short)
+            clear(log, doc)
+            assert count(path, "pieces") == 0
+            assert log.open(name).snapshot == short
 
 
 @pytest.mark.parametrize(
