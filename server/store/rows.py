@@ -87,10 +87,9 @@ def unpack(row: Row, opened: Opener = plain) -> list[Framed]:
 
 def _is_whole(row: Row) -> bool:
     """SQLite keeps any type in any column; damage makes use of that."""
-    doc, seq, n, data = row.doc, row.seq, row.n, row.data
-    if not (isinstance(doc, int) and isinstance(seq, int) and isinstance(n, int) and isinstance(data, bytes)):
-        return False
-    return 0 <= doc < 2**63 and 0 <= seq < 2**63 and 0 <= n < 2**32
+    doc, seq, n = row[1:4]
+    numbers = all(isinstance(number, int) and 0 <= number < 2**63 for number in (doc, seq, n))
+    return numbers and n < 2**32 and isinstance(row.data, bytes)
 
 
 def body_checksum(doc: int, seq: int, update: bytes) -> int:
