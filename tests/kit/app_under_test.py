@@ -390,9 +390,12 @@ async def composed(
 
 
 @asynccontextmanager
-async def on_the_wire(app: ASGIApp) -> AsyncIterator[int]:
-    """The application over loopback, with the protocols that the server uses; the port."""
-    shake = Handshakes(Turnstile(Caps(), FakeClock()), None).shake
+async def on_the_wire(app: ASGIApp, *, short: bool = True) -> AsyncIterator[int]:
+    """The application over loopback, with the protocols that the server uses; the port.
+
+    ``short`` is how the server shakes hands; without it uvicorn does, as with an application that takes nothing over.
+    """
+    shake = Handshakes(Turnstile(Caps(), FakeClock()), None).shake if short else None
     http = type("Http", (HttpProtocol,), {"shake": shake})
     config = uvicorn.Config(
         app, host="127.0.0.1", port=0, http=http, ws=SocketProtocol, lifespan="off", log_level="warning",
