@@ -34,36 +34,6 @@ def admit_keystroke(gate: Known, parsed: Parsed, principal: PrincipalKey) -> Adm
     return Admit(parsed, (), Delta({client: end}, {client: ([clock], [run])}, {}, [], ()))
 
 
-def restore_keystroke(gate: Known, parsed: Parsed) -> bool:
-    """Take in a letter that the log holds; False, and nothing changed, where it is anything else.
-
-    It was admitted once, so that nobody asks whose it is or whether it fits.
-    """
-    _, sections, deletes = parsed
-    if deletes or len(sections) != 1:
-        return False
-    client, clock, structs, end = sections[0]
-    if len(structs) != 1 or gate.state_vector.get(client) != clock:
-        return False
-    struct = structs[0]
-    neighbour = struct.origin or struct.right_origin
-    if struct.ref != STRING or neighbour is None:
-        return False
-    run = _live(gate, neighbour)
-    if run is None or (struct.origin and struct.right_origin and _live(gate, struct.right_origin) is None):
-        return False
-    if run.parent.__class__ is tuple and run.parent not in gate.types:
-        return False
-    if run.hole:
-        run = Run(run.parent, False, False)
-    starts, runs = gate.runs[client]
-    if runs[-1] != run:
-        starts.append(clock)
-        runs.append(run)
-    gate.state_vector[client] = end
-    return True
-
-
 def _place(gate: Known, origin: Id | None, right: Id | None) -> Run | None:
     """The run that the letter is of, if its neighbours agree that it is one."""
     if origin is None or origin == right:
