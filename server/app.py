@@ -5,7 +5,6 @@ Owns which route leads where, and what is said of the server while it runs. Must
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -151,7 +150,6 @@ async def serve(config: Config, *, ready: Callable[[Serving], None] | None = Non
 
         def listening(port: int) -> None:
             nonlocal url
-            gc.freeze()  # what is there from the start stays: no search for garbage needs to go through it
             url = local_url(config, port)
             if services.agent is not None:
                 services.agent.start(agent_url(config, port))

@@ -57,6 +57,8 @@ class Trust:
 
     def has(self, address: str | None) -> bool:
         """Whether a peer of that address is one of them."""
+        if not self.networks:
+            return False
         try:
             ip = ip_address((address or "").partition("%")[0])
         except ValueError:

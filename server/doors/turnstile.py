@@ -82,7 +82,8 @@ class Turnstile:
             self._refuse("party", f"over {caps.party} open documents of one user")
         if self._parties[credential] >= caps.credential:
             self._refuse("credential", f"over {caps.credential} open documents by one credential")
-        self._parties.update(keys)
+        self._parties[party] += 1
+        self._parties[credential] += 1
         self._inside[by] = keys  # it may show another credential while it is in
 
     def depart(self, by: object) -> None:

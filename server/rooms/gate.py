@@ -20,7 +20,8 @@ from server.domain.access import PrincipalKey
 from server.rooms import slices
 from server.rooms.admission import Admission, Gap, Refused
 from server.rooms.gate_state import decode, encode
-from server.rooms.keystroke import admit_keystroke, restore_keystroke
+from server.rooms.keystroke import admit_keystroke
+from server.rooms.restoring import restore_keystroke
 from server.rooms.verdict import Admit, Kind, Known, Verdict
 
 
@@ -88,7 +89,7 @@ class Gate(Known):
         for _ in self.restore_in_slices(parsed):
             pass
 
-    def restore_letter(self, parsed: Parsed) -> bool:
+    def restore_keystroke(self, parsed: Parsed) -> bool:
         """``restore`` for what nearly all of a log is; False, and nothing changed, for anything else."""
         return restore_keystroke(self, parsed)
 

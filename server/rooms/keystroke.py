@@ -60,36 +60,6 @@ def admit_keystroke(gate: Known, parsed: Parsed, principal: PrincipalKey) -> Adm
     return _new(Admit, (parsed, _NOTHING_LACKS, delta))
 
 
-def restore_keystroke(gate: Known, parsed: Parsed) -> bool:
-    """Take in a letter that the log holds; False, and nothing changed, where it is anything else.
-
-    It was admitted once, so that nobody asks whose it is or whether it fits.
-    """
-    _, sections, deletes = parsed
-    if deletes or len(sections) != 1:
-        return False
-    client, clock, structs, end = sections[0]
-    if len(structs) != 1 or gate.state_vector.get(client) != clock:
-        return False
-    struct = structs[0]
-    neighbour = struct.origin or struct.right_origin
-    if struct.ref != STRING or neighbour is None:
-        return False
-    run = _live(gate, neighbour)
-    if run is None or (struct.origin and struct.right_origin and _live(gate, struct.right_origin) is None):
-        return False
-    if run.parent.__class__ is tuple and run.parent not in gate.types:
-        return False
-    if run.hole:
-        run = Run(run.parent, False, False)
-    starts, runs = gate.runs[client]
-    if runs[-1] != run:
-        starts.append(clock)
-        runs.append(run)
-    gate.state_vector[client] = end
-    return True
-
-
 def _may_hold_letters(gate: Known, parent: str | Id) -> bool:
     if parent.__class__ is tuple:
         info = gate.types.get(parent)
@@ -107,13 +77,3 @@ def _admit_backspace(gate: Known, parsed: Parsed) -> Admit | None:
     if end > gate.state_vector.get(client, 0) or not gate.deleted.spares(client, clock, end):
         return None
     return _new(Admit, (parsed, _NOTHING_LACKS, _new(Delta, ({}, {}, {}, deletes, _NO_CLAIMS))))
-
-
-def _live(gate: Known, ident: Id) -> Run | None:
-    """What a neighbour is of, if it is known, and no key's value."""
-    client, clock = ident
-    if clock >= gate.state_vector.get(client, 0):
-        return None
-    starts, runs = gate.runs[client]
-    run = runs[-1] if clock >= starts[-1] else runs[bisect_right(starts, clock) - 1]
-    return None if run.parent is None or run.keyed else run

@@ -39,12 +39,12 @@ async def build(name: DocName, opened: Opened, shape: Shape, around: Around, off
 
 
 async def _go_on(gate: Gate, document: Spliced, tail: list[bytes], around: Around) -> None:
-    """Take in what came after the snapshot: nearly all of it letters, which are read a few hundred in a turn."""
+    """Take in what came after the snapshot: nearly all of it keystrokes, some hundred in a turn."""
     read = 0
     for update in tail:
         size = len(update)
         parsed = parse(update) if size <= BREATH else await around.host.parse(update)
-        if not gate.restore_letter(parsed):
+        if not gate.restore_keystroke(parsed):
             await slices.run(gate.restore_in_slices(parsed))
         document.add(parsed)
         read += size

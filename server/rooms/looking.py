@@ -62,8 +62,7 @@ class Looking:
         viewer = viewer_of(who)
         if viewer is not None and name.part == "main":
             async with self._rooms.room(name) as room:
-                seen = max((connection.shown for connection in _views(room, viewer)), default=0)
-                await self._note(room, viewer, seen)
+                await self._note(room, viewer, _shown(room, viewer))
 
     async def left(self, connection: Connection) -> None:
         """A connection is over."""
@@ -116,6 +115,17 @@ def rewind(vector: StateVector, added: Iterable[tuple[int, int]]) -> None:
             vector[client] = clock
     for client in [client for client, clock in vector.items() if not clock]:
         del vector[client]
+
+
+def _shown(room: Room, viewer: Viewer) -> int:
+    """The last seq that the viewer is shown on any device, 0 for none; found soon, however many are in the room."""
+    seen = 0
+    for connection in room.connections:
+        if connection.shown > seen and connection.live and viewer_of(connection.principal) == viewer:
+            seen = connection.shown
+            if seen >= room.head:
+                break
+    return seen
 
 
 def _views(room: Room, viewer: Viewer) -> list[Connection]:

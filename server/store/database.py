@@ -126,26 +126,29 @@ class Database:
         errand = _Errand(work, asyncio.get_running_loop().create_future())
         self._waiting.append(errand)
         if len(self._waiting) == 1:  # the first one goes for all who come before it gets its turn
-            await self._perform_all()
+            try:
+                await self._perform_all()
+            except BaseException:
+                errand.future.cancel()
+                raise
         value: T = await errand.future
         return value
 
     async def _perform_all(self) -> None:
+        """Commit what waits. It is told how that went also if who went for all was cancelled, as when a server ends."""
+        done: asyncio.Future[list[Any]] | None = None
         taken: list[_Errand] = []
         try:
             with CancelScope(shield=True):
                 async with self._lock:
                     taken, self._waiting = self._waiting, []
-                    outcomes = await self._writing.run(lambda connection: _commit_together(connection, taken))
-        except BaseException as error:
-            if not taken:
-                taken, self._waiting = self._waiting, []
-            failure = error if isinstance(error, Exception) else Unavailable("The database is closed.")
-            outcomes = [failure] * len(taken)
-            if failure is not error:
-                _settle(taken, outcomes)
-                raise
-        _settle(taken, outcomes)
+                    done = self._writing.submit(lambda connection: _commit_together(connection, taken))
+                    done.add_done_callback(lambda done: _tell(taken, done))
+                    await asyncio.wait((done,))
+        finally:
+            if done is None:
+                left, self._waiting = taken or self._waiting, []
+                _settle(left, [Unavailable("The database is closed.")] * len(left))
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
@@ -191,6 +194,11 @@ class _Errand(NamedTuple):
 
     work: Callable[[Statements], Any]
     future: asyncio.Future[Any]
+
+
+def _tell(errands: Sequence[_Errand], done: asyncio.Future[list[Any]]) -> None:
+    failure = done.exception()
+    _settle(errands, done.result() if failure is None else [failure] * len(errands))
 
 
 def _settle(errands: Sequence[_Errand], outcomes: Sequence[Any]) -> None:

@@ -48,13 +48,17 @@ class Lane:
         self._queue.put(None)
         await asyncio.shield(self._ended)
 
-    async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """What the work returns, or raises. Whoever no longer waits for it does not stop it."""
+    def submit(self, work: Callable[[sqlite3.Connection], T]) -> asyncio.Future[T]:
+        """What the work will return, or raise. Whoever no longer waits for it does not stop it."""
         if self._over:
             raise Unavailable("The database is closed.")
         future: asyncio.Future[T] = self._loop.create_future()
         self._queue.put((work, future))
-        return await future
+        return future
+
+    async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """What the work returns, or raises."""
+        return await self.submit(work)
 
     def _serve(self) -> None:
         while (item := self._queue.get()) is not None:

@@ -5,8 +5,10 @@ Must never answer with bytes that do not match their checksum: it raises Corrupt
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from crdt_docs.ids import DocName
 from server.domain.access import PrincipalKey
@@ -16,7 +18,11 @@ from server.store.lines import spans
 from server.store.rows import BODY, SPLICE, STATE, Framed, Row, aids_checksum, body_checksum, place, unpack
 from server.store.vault import Opener, plain
 
-_ROWS = "SELECT id, doc, seq, n, crc, kid, CAST(data AS BLOB) FROM updates WHERE id BETWEEN ? AND ?"
+_COLUMNS = "SELECT id, doc, seq, n, crc, kid, CAST(data AS BLOB) FROM updates"
+_ROWS = f"{_COLUMNS} WHERE id BETWEEN ? AND ?"
+_ROWS_APART = f"{_COLUMNS} WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"
+APART: Final = 64
+"""Ranges of rows that are read by one statement; the rows of so many are held in memory at once."""
 
 _SNAPSHOT = (
     "SELECT seq, crc, aids, kid, CAST(body AS BLOB), CAST(state AS BLOB), CAST(splice AS BLOB)"
@@ -35,23 +41,31 @@ def read_logged(
     found: list[Logged] = []
     known: dict[int, Actor] = {}
     count = end = 0
-    for span in spans(ids):
-        for row in map(Row._make, connection.execute(_ROWS, span)):
-            framed = _checked(name, row, opened)
-            if row.doc != doc or (count and row.seq != end + 1):
-                raise CorruptLog(f"Document {name}: another row stands where update {end + 1} should be.")
-            count, end = count + 1, row.end
-            for seq, entry in enumerate(framed, row.seq):
-                if seq > after:
-                    actor = known.get(entry.actor)
-                    if actor is None:
-                        actor = known[entry.actor] = _read_actor(connection, name, entry.actor)
-                    found.append(Logged(seq, entry.update, actor, entry.at))
+    for row in _rows(connection, ids):
+        framed = _checked(name, row, opened)
+        if row.doc != doc or (count and row.seq != end + 1):
+            raise CorruptLog(f"Document {name}: another row stands where update {end + 1} should be.")
+        count, end = count + 1, row.end
+        for seq, (number, at, update) in enumerate(framed, row.seq):
+            if seq > after:
+                actor = known.get(number)
+                if actor is None:
+                    actor = known[number] = _read_actor(connection, name, number)
+                found.append(Logged(seq, update, actor, at))
     if count != len(ids):
         raise Gone(f"{len(ids) - count} of its rows are missing")
     if found and found[0].seq != after + 1:
         raise CorruptLog(f"Document {name}: its log begins with update {found[0].seq} instead of {after + 1}.")
     return found
+
+
+def _rows(connection: sqlite3.Connection, ids: Sequence[int]) -> Iterator[Row]:
+    ranges = list(spans(ids))
+    if 1 < len(ranges) <= APART:
+        yield from map(Row._make, connection.execute(_ROWS_APART, (json.dumps(ids),)).fetchall())
+        return
+    for span in ranges:
+        yield from map(Row._make, connection.execute(_ROWS, span))
 
 
 def read_tail(

@@ -69,9 +69,15 @@ def checksum(doc: int, seq: int, n: int, data: bytes) -> int:
 
 def unpack(row: Row, opened: Opener = plain) -> list[Framed]:
     """The row's entries. Raises ValueError with what is wrong, if anything is."""
-    if not _is_whole(row) or checksum(row.doc, row.seq, row.n, row.data) != row.crc:
+    _, doc, seq, n, crc, kid, stored = row
+    try:
+        where = _pack_place(doc, seq, n)
+        whole = crc32(stored, crc32(where)) == crc
+    except (struct.error, TypeError):  # SQLite keeps any type in any column; damage makes use of that
+        whole = False
+    if not whole:
         raise ValueError("does not match its checksum")
-    data = opened(row.kid, place(row.doc, row.seq, row.n), row.data)
+    data = opened(kid, where, stored)
     found, at, size = [], 0, len(data)
     while at < size:
         if at + _FRAME.size > size:
@@ -81,17 +87,9 @@ def unpack(row: Row, opened: Opener = plain) -> list[Framed]:
         if at > size:
             raise ValueError("ends inside an update")
         found.append(Framed(actor, when, data[at - length : at]))
-    if len(found) != row.n:
-        raise ValueError(f"holds {len(found)} updates where {row.n} were written")
+    if len(found) != n:
+        raise ValueError(f"holds {len(found)} updates where {n} were written")
     return found
-
-
-def _is_whole(row: Row) -> bool:
-    """SQLite keeps any type in any column; damage makes use of that."""
-    doc, seq, n, data = row.doc, row.seq, row.n, row.data
-    if not (isinstance(doc, int) and isinstance(seq, int) and isinstance(n, int) and isinstance(data, bytes)):
-        return False
-    return 0 <= doc < 2**63 and 0 <= seq < 2**63 and 0 <= n < 2**32
 
 
 def body_checksum(doc: int, seq: int, update: bytes) -> int:

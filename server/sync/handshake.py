@@ -32,6 +32,7 @@ _VALUE: Final = re.compile(rb"[\t\x20-\x7e\x80-\xff]{0,8000}")
 _TARGET: Final = re.compile(rb"/(?!/)[\x21-\x22\x24-\x7e]{0,8000}")
 _BODY: Final = frozenset((b"content-length", b"transfer-encoding", b"expect"))
 MOST_HEADERS: Final = 100
+_LOG: Final = logging.getLogger("uvicorn.error")
 _CONNECT: Final = {"type": "websocket.connect"}
 
 
@@ -54,7 +55,7 @@ class Asked(Protocol):
 class Handshakes:
     """The handshakes of one server."""
 
-    def __init__(self, turnstile: Turnstile, intake: Intake) -> None:
+    def __init__(self, turnstile: Turnstile, intake: Intake | None) -> None:
         self._turnstile = turnstile
         self._intake = intake
         self._around: Surroundings | None = None
@@ -120,6 +121,7 @@ class Handshake(asyncio.Protocol):
         self._app = asked.app
         self._default_headers = asked.server_state.default_headers
         self._scope: dict[str, Any] | None = _scope(asked, self)
+        self._path = self._scope["path"]
         self._greeted = False
         self._answered = False
         self._taken = False
@@ -145,7 +147,7 @@ class Handshake(asyncio.Protocol):
         except _Gone:
             pass
         except BaseException:
-            logging.getLogger("uvicorn.error").exception("Exception in ASGI application\n")
+            _LOG.exception("Exception in ASGI application\n")
             if not self._answered:
                 self._refuse(500)
         finally:
@@ -186,6 +188,7 @@ class Handshake(asyncio.Protocol):
         if (chosen := message.get("subprotocol")) is not None:
             headers.append((b"sec-websocket-protocol", chosen.encode("ascii")))
         self._transport.write(_head(101, headers))
+        _LOG.info('"WebSocket %s" [accepted]', self._path)
 
     def _refuse(self, status: int) -> None:
         self._answered = True

@@ -65,6 +65,7 @@ from server.store.nouns import Nouns, open_nouns
 from server.store.unsigning import Signatures
 from server.sync.endpoint import SyncEndpoint
 from server.sync.entry import Entry
+from server.sync.handshake import Handshakes
 from server.sync.hocuspocus import HocuspocusEndpoint
 from server.sync.presences import Presences
 from server.sync.protocol import SocketProtocol
@@ -389,10 +390,15 @@ async def composed(
 
 
 @asynccontextmanager
-async def on_the_wire(app: ASGIApp) -> AsyncIterator[int]:
-    """The application over loopback, with the protocols that the server uses; the port."""
+async def on_the_wire(app: ASGIApp, *, short: bool = True) -> AsyncIterator[int]:
+    """The application over loopback, with the protocols that the server uses; the port.
+
+    ``short`` is how the server shakes hands; without it uvicorn does, as with an application that takes nothing over.
+    """
+    shake = Handshakes(Turnstile(Caps(), FakeClock()), None).shake if short else None
+    http = type("Http", (HttpProtocol,), {"shake": shake})
     config = uvicorn.Config(
-        app, host="127.0.0.1", port=0, http=HttpProtocol, ws=SocketProtocol, lifespan="off", log_level="warning",
+        app, host="127.0.0.1", port=0, http=http, ws=SocketProtocol, lifespan="off", log_level="warning",
         access_log=False, timeout_graceful_shutdown=1, ws_per_message_deflate=False,
     )  # fmt: skip
     server = uvicorn.Server(config)

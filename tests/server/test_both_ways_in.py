@@ -72,8 +72,8 @@ class Site:
 @pytest.fixture(params=["handed over", "plain"])
 async def site(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Site]:
     async with app_under_test(tmp_path) as app:
-        served = app.app if request.param == "handed over" else plain(app.app)
-        async with on_the_wire(served) as port:
+        over = request.param == "handed over"
+        async with on_the_wire(app.app if over else plain(app.app), short=over) as port:
             owner = await app.sign_in()
             yield Site(app, port, owner, await owner.new_task())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import stat
 from collections.abc import AsyncIterator
@@ -18,7 +19,7 @@ from server.domain.login import LoginId
 from server.domain.task import Task
 from server.domain.user import User
 from server.store import database
-from server.store.database import Damaged, Database, NewerSchema
+from server.store.database import Damaged, Database, NewerSchema, Statements
 from server.store.nouns import Nouns, open_nouns
 
 
@@ -496,3 +497,46 @@ async def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:
 
 def test_migrations_are_numbered_one_after_the_other() -> None:
     assert [number for number, _ in database.migrations()] == list(range(1, len(database.migrations()) + 1))
+
+
+async def test_what_is_written_at_once_is_committed_together_and_each_stands_alone(nouns: Nouns) -> None:
+    def add(tx: Statements, name: str) -> str:
+        tx.all("INSERT INTO users (id, name, name_key, created_at) VALUES (?1, ?1, ?1, 0)", name)
+        if name == "b":
+            raise LookupError(name)
+        return name
+
+    outcomes: dict[str, object] = {}
+
+    async def one(name: str) -> None:
+        try:
+            outcomes[name] = await nouns.database.perform(lambda tx: add(tx, name))
+        except (LookupError, Conflict) as error:
+            outcomes[name] = type(error)
+
+    async with anyio.create_task_group() as group:
+        async with nouns.database.transaction() as tx:  # which they wait for, and then go together
+            for name in ("a", "b", "c", "d"):
+                group.start_soon(one, name)
+            await anyio.wait_all_tasks_blocked()
+            await tx.all("INSERT INTO users (id, name, name_key, created_at) VALUES ('c', 'c', 'c', 0)")
+            assert outcomes == {}
+    assert outcomes == {"a": "a", "b": LookupError, "c": Conflict, "d": "d"}
+    assert {user.name for user in await nouns.users.all()} == {"a", "c", "d"}
+
+
+async def test_who_waits_for_a_write_is_told_also_if_who_went_for_all_is_cancelled(nouns: Nouns) -> None:
+    told: list[str] = []
+
+    async def add(name: str) -> None:
+        told.append((await nouns.users.add(name, 0.0)).name)
+
+    loop = asyncio.get_running_loop()
+    async with nouns.database.transaction():
+        first, second = loop.create_task(add("first")), loop.create_task(add("second"))
+        await anyio.wait_all_tasks_blocked()
+    await asyncio.sleep(0)  # the first has its turn now, and both are on their way
+    first.cancel()
+    await asyncio.wait((first, second))
+    assert first.cancelled() and not second.exception() and told == ["second"]
+    assert {user.name for user in await nouns.users.all()} >= {"second"}
