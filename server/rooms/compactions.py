@@ -82,4 +82,6 @@ class Compactions:
 
 
 def _pays(room: Room) -> bool:
+    if room.compact_after and room.wrote_at < room.compact_after:
+        return False  # it failed, and nothing was written since that could make a difference
     return room.tail_size > max(room.limits.rest_tail, room.snapshot_size // SHARE)
