@@ -135,6 +135,19 @@ async def test_a_tail_that_grew_too_long_during_a_compaction_is_compacted_next(t
             await until(lambda: in_log(path, name) == (60, 0))
 
 
+async def test_nobody_who_stops_a_server_waits_for_a_compaction(tmp_path: Path) -> None:
+    path, name = tmp_path / "log.db", new_name()
+    with SqliteLog(path, "process") as log:
+        async with asyncio.timeout(10), rooms_on(log, SMALL, offload=Slow()) as rooms:
+            peer = await enter(rooms, name, 1)
+            await peer.type("x" * 300)
+            await settled(rooms)
+            (room,) = rooms.live()
+            assert room.since_compaction is not None
+            await peer.type("more")
+    assert in_log(path, name) == (0, 2)
+
+
 async def test_a_log_with_a_gap_is_not_loaded_however_long_it_is(tmp_path: Path) -> None:
     path, name = tmp_path / "log.db", new_name()
     await write(path, name, 20)
