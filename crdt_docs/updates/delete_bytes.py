@@ -18,6 +18,10 @@ SLICE: Final = 2000
 """Ranges after which others may run; about a millisecond."""
 
 
+Deletes = list[tuple[int, list[tuple[int, int]]]]
+"""(client, [(clock, length)])."""
+
+
 class _Ranges:
     __slots__ = ("number", "body")
 
@@ -25,22 +29,63 @@ class _Ranges:
         self.number = 0
         self.body = bytearray()
 
+    def encode(self, ranges: Iterable[tuple[int, int]]) -> None:
+        body = self.body
+        for clock, length in ranges:
+            while clock > 127:
+                body.append(clock & 127 | 128)
+                clock >>= 7
+            body.append(clock)
+            while length > 127:
+                body.append(length & 127 | 128)
+                length >>= 7
+            body.append(length)
+
+
+class _Ahead(NamedTuple):
+    deletes: Deletes
+    bodies: list[_Ranges]
+
 
 class DeleteBytes:
     """Each client's ranges, encoded. Grows by what is added, until a compaction makes the document new."""
 
-    __slots__ = ("_clients", "number")
+    __slots__ = ("_clients", "_ahead", "_last", "number")
 
     def __init__(self) -> None:
         self._clients: dict[int, _Ranges] = {}
+        self._ahead: _Ahead | None = None
+        self._last: dict[int, tuple[int, int]] = {}
         self.number = 0
 
-    def add(self, deletes: Iterable[tuple[int, list[tuple[int, int]]]]) -> None:
-        """Append ``(client, [(clock, length)])``."""
-        for client, ranges in deletes:
+    def encode_ahead(self, deletes: Deletes) -> Generator[None, None, None]:
+        """Encode in slices what is to be added later; nobody sees anything of it."""
+        if sum(len(ranges) for _, ranges in deletes) <= SLICE:
+            return
+        ahead = _Ahead(deletes, [])
+        for _, ranges in deletes:
+            ahead.bodies.append(_Ranges())
+            for at in range(0, len(ranges), SLICE):
+                ahead.bodies[-1].encode(ranges[at : at + SLICE])
+                yield
+        self._ahead = ahead
+
+    def add(self, deletes: Deletes) -> None:
+        """Append them."""
+        ahead = self._ahead
+        if ahead is not None and ahead.deletes is deletes:
+            self._ahead = None
+        else:
+            ahead = None
+        last: dict[int, tuple[int, int]] = {}
+        self._last = last
+        for at, (client, ranges) in enumerate(deletes):
             held = self._of(client)
-            for clock, length in ranges:
-                held.body += varuint(clock) + varuint(length)
+            last.setdefault(client, (held.number, len(held.body)))
+            if ahead is not None:
+                held.body += ahead.bodies[at].body
+            else:
+                held.encode(ranges)
             held.number += len(ranges)
             self.number += len(ranges)
 
@@ -59,10 +104,17 @@ class DeleteBytes:
 
     def pieces(self) -> list[Piece]:
         """The end of an update, as it is now; nothing is copied."""
-        out: list[Piece] = [varuint(len(self._clients))]
-        for client in sorted(self._clients, reverse=True):
-            held = self._clients[client]
-            out += (varuint(client) + varuint(held.number), Stretch(held.body, 0, len(held.body)))
+        return self._from(dict.fromkeys(self._clients, (0, 0)))
+
+    def last(self) -> list[Piece]:
+        """The same of an update that was added last, and deletes something."""
+        return self._from(self._last)
+
+    def _from(self, starts: dict[int, tuple[int, int]]) -> list[Piece]:
+        out: list[Piece] = [varuint(len(starts))]
+        for client in sorted(starts, reverse=True):
+            held, (number, start) = self._clients[client], starts[client]
+            out += (varuint(client) + varuint(held.number - number), Stretch(held.body, start, len(held.body)))
         return out
 
 

@@ -9,7 +9,7 @@ struct that overlaps what they have, so a difference is cut exactly at the state
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import Final
 from zlib import crc32
 
@@ -89,7 +89,11 @@ class Spliced:
             self._deletes.update(deletes)
             self._told.add(deletes)
 
-    def bring_ahead(self, parsed: Parsed) -> Iterator[None]:
+    def encode_ahead(self, parsed: Parsed) -> Generator[None, None, None]:
+        """Do in slices what of adding an update takes longest where it deletes much."""
+        return self._told.encode_ahead(parsed.deletes)
+
+    def bring_ahead(self, parsed: Parsed) -> Generator[None, None, None]:
         """Do in slices most of what adding a long update takes, before it is due. Nobody sees anything of it.
 
         If something else is added first, it was for nothing; ``add`` is what adds it in any case.
@@ -152,8 +156,7 @@ class Spliced:
         out: list[Piece] = [varuint(len(parsed.sections))]
         for client, clock, _, _ in parsed.sections:
             out += self._strands[client].pieces(client, clock)
-        out.append(DeleteSet(parsed.deletes).encode())
-        return Rope(out)
+        return Rope(out + (self._told.last() if parsed.deletes else [b"\0"]))
 
     def _pieces(self, have: StateVector, deletes: DeleteSet | None = None) -> list[Piece]:
         return [*self._structs(have), self._ended() if deletes is None else deletes.encode()]

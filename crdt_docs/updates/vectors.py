@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
+from itertools import islice
+from operator import lt
 
 from crdt_docs.errors import Malformed, TooLarge
 from crdt_docs.lib0 import Reader, varuint
@@ -72,10 +74,22 @@ class DeleteSet:
         for client, ranges in deletes:
             new = list(ranges)
             if len(new) > BATCH:
-                self._merge(client, [(clock, clock + length) for clock, length in new])
+                if not self._extend(client, new):
+                    self._merge(client, [(clock, clock + length) for clock, length in new])
                 continue
             for clock, length in new:
                 self.add(client, clock, clock + length)
+
+    def _extend(self, client: int, new: list[tuple[int, int]]) -> bool:
+        """Append ranges, if they are in normal form and lie behind all that are held, as nearly always."""
+        flat = [0] * (2 * len(new))
+        flat[::2] = [clock for clock, _ in new]
+        flat[1::2] = [clock + length for clock, length in new]
+        old = self._clients.get(client)
+        if old and flat[0] <= old[-1] or not all(map(lt, flat, islice(flat, 1, None))):
+            return False
+        self._clients.setdefault(client, []).extend(flat)
+        return True
 
     def _merge(self, client: int, spans: list[tuple[int, int]]) -> None:
         """Add many at once by one sorted pass: one at a time each shifts all that lies behind it."""

@@ -349,7 +349,7 @@ class Admission:
         for client, ranges in self.parsed.deletes:
             have = self._known(client)
             kept: list[tuple[int, int]] = []
-            once = merged(ranges)
+            once = yield from merged(ranges)
             self.is_cut = self.is_cut or once is not ranges
             for clock, length in once:
                 done += 1

@@ -15,7 +15,7 @@ from crdt_docs.updates.parse import MAP_TYPE, TEXT_TYPE, Id, Parsed
 from server.domain.log import AUTHOR_HOLDS, Actor, Entry
 from server.rooms.gate import Gate
 from server.rooms.hearing import KeySet
-from server.rooms.verdict import Admit
+from server.rooms.verdict import Admit, Run
 
 MOST_CUTS: Final = 1_000
 """Places that one update is noted to have deleted from."""
@@ -50,20 +50,30 @@ class Attribution:
         return _new(Entry, (admit.parsed.update, actor, at, begun, _cuts(gate, deletes) if deletes else ()))
 
 
+def _matters(gate: Gate, run: Run) -> bool:
+    """Whether it is noted who deletes something of it."""
+    if isinstance(run.parent, tuple):
+        info = gate.types.get(run.parent)
+        return info is not None and info.pinned and info.ref in (TEXT_TYPE, MAP_TYPE)
+    return run.keyed and run.parent in gate.shape.roots
+
+
 def _cuts(gate: Gate, deletes: Iterable[tuple[int, list[tuple[int, int]]]]) -> tuple[Id, ...]:
     found: dict[Id, None] = {}
     for client, ranges in deletes:
         starts, runs = gate.runs[client]
+        if len(runs) * 8 < len(ranges) and not any(_matters(gate, run) for run in runs):
+            continue
         for clock, length in ranges:
             end = clock + length
             at = bisect_right(starts, clock) - 1
             while at < len(starts) and starts[at] < end:
                 parent = runs[at].parent
-                if isinstance(parent, tuple):
-                    info = gate.types.get(parent)
-                    if info is not None and info.pinned and info.ref in (TEXT_TYPE, MAP_TYPE):
-                        found[parent] = None
-                elif runs[at].keyed and parent in gate.shape.roots:
+                if not _matters(gate, runs[at]):
+                    pass
+                elif isinstance(parent, tuple):
+                    found[parent] = None
+                else:
                     first = max(clock, starts[at])
                     last = min(end, starts[at + 1]) if at + 1 < len(starts) else end
                     found.update(((client, entry), None) for entry in range(first, min(last, first + MOST_CUTS)))

@@ -66,9 +66,9 @@ async def compact(room: Room, offload: Offload, log: UpdateLog, lane: lanes.Lane
     room.since_compaction = []
     try:
         seq, vector = room.head, room.document.state_vector
+        made = await offload.compact(room.name.part, room.document.rope({}))
         if room.document.size > garbage.LONG:
             garbage.put_off()
-        made = await offload.compact(room.name.part, room.document.rope({}))
         try:
             document = await slices.run(Spliced.load_in_slices(made.pieces, made.index))
         except (Malformed, ValueError, IndexError) as error:

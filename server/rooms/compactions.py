@@ -32,12 +32,14 @@ class Compactions:
         self._clock = clock
         self._tasks = tasks
         self._turn = asyncio.Semaphore(1)
-        self._underway = 0
+        self._running: set[asyncio.Task[None]] = set()
         self._closed = False
 
     def close(self) -> None:
-        """Begin no more."""
+        """Begin no more, and give up what is under way: it may take a minute, and the log holds everything."""
         self._closed = True
+        for task in self._running:
+            task.cancel()
 
     async def compact(self, room: Room) -> bool:
         """Compact a room when its turn comes; whether its snapshot is a new one. Raises Unavailable or Conflict."""
@@ -49,8 +51,9 @@ class Compactions:
         idle = room.since_compaction is None and not room.dead
         if idle and not self._closed and self._clock.monotonic() >= room.compact_after:
             room.since_compaction = []
-            self._underway += 1
-            self._tasks.create_task(self._compact_quietly(room), name=f"rooms: compact {room.name}")
+            task = self._tasks.create_task(self._compact_quietly(room), name=f"rooms: compact {room.name}")
+            self._running.add(task)
+            task.add_done_callback(self._running.discard)
 
     def loaded(self, room: Room) -> None:
         """A room was loaded: a tail that had to be folded for it need not be folded again."""
@@ -59,7 +62,7 @@ class Compactions:
 
     def look_round(self, rooms: Iterable[Room]) -> None:
         """Compact one of those where nobody has written for a while, if there is nothing else to compact."""
-        if self._underway:
+        if self._running:
             return
         now = self._clock.monotonic()
         resting = (room for room in rooms if _pays(room) and now - room.wrote_at > room.limits.rest)
@@ -73,7 +76,6 @@ class Compactions:
         except (Unavailable, Conflict, OSError):
             done = False
         finally:
-            self._underway -= 1
             room.since_compaction = None  # also if it was cancelled before it began
         if not done:
             room.compact_after = self._clock.monotonic() + room.limits.compact_retry
@@ -82,4 +84,6 @@ class Compactions:
 
 
 def _pays(room: Room) -> bool:
+    if room.compact_after and room.wrote_at < room.compact_after:
+        return False  # it failed, and nothing was written since that could make a difference
     return room.tail_size > max(room.limits.rest_tail, room.snapshot_size // SHARE)

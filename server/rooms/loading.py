@@ -26,9 +26,9 @@ BREATH: Final = 4 * 1024
 
 async def build(name: DocName, opened: Opened, shape: Shape, around: Around, offload: Offload) -> Room:
     """Snapshot and tail, in slices; what is long is read elsewhere. Raises ValueError for a log with a gap."""
-    if opened.snapshot_size + opened.tail_size > garbage.LONG:
-        garbage.put_off()
     start = await _fold(name, opened, around, offload)
+    if start.snapshot_size + start.tail_size > garbage.LONG:
+        garbage.put_off()
     gate, document = await _load(start, shape, offload, name)
     await _go_on(gate, document, [logged.update for logged in start.tail], around)
     room = Room(name, opened.doc, opened.generation, gate, document, opened.head, around)

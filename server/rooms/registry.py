@@ -130,7 +130,7 @@ class Rooms:
         """The document as one v1 update, and the seq that it covers."""
         with self._using(name) as slot:
             room = await self._room(slot)
-            return Read(room.head, room.generation, room.document.full(), room.quarantined)
+            return Read(room.head, room.generation, bytes(room.document.rope({})), room.quarantined)
 
     @asynccontextmanager
     async def room(self, name: DocName) -> AsyncIterator[Room]:

@@ -6,6 +6,7 @@ Must never parse what was parsed already: an update of megabytes is put together
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
+from heapq import merge
 from itertools import pairwise
 from typing import Final
 
@@ -65,16 +66,29 @@ def _moved(struct: Struct, start: int) -> Struct:
     return struct._replace(start=start, content=struct.content + shift, end=struct.end + shift)
 
 
-def merged(ranges: Ranges) -> Ranges:
+def merged(ranges: Ranges) -> Generator[None, None, Ranges]:
     """Ranges without overlap, or the same list if it has none: one that is named over and over counts once."""
-    ordered = ranges if len(ranges) < 2 else sorted(ranges)
-    if all(one[0] + one[1] <= two[0] for one, two in pairwise(ordered)):
+    for at in range(0, len(ranges), SLICE):
+        if at:
+            yield
+        if not _in_order(ranges[at : at + SLICE + 1]):
+            break
+    else:
         return ranges
+    sorted_parts = [sorted(ranges[at : at + 4 * SLICE]) for at in range(0, len(ranges), 4 * SLICE)]
     joined: Ranges = []
-    for clock, length in ordered:
-        if joined and clock <= joined[-1][0] + joined[-1][1]:
+    overlap = False
+    for done, (clock, length) in enumerate(merge(*sorted_parts), 1):
+        if joined and clock <= sum(joined[-1]):
             first, known = joined[-1]
+            overlap = overlap or clock < first + known
             joined[-1] = (first, max(known, clock + length - first))
         else:
             joined.append((clock, length))
-    return joined
+        if not done % SLICE:
+            yield
+    return joined if overlap else ranges
+
+
+def _in_order(ranges: Ranges) -> bool:
+    return all(one[0] + one[1] <= two[0] for one, two in pairwise(ranges))

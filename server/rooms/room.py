@@ -58,8 +58,7 @@ class Room:
         self.gate = gate
         gate.seat = self._seat
         self.document = document
-        self.head = head
-        self.log_head = head
+        self.head = self.log_head = head
         self.limits = around.limits
         self.clock = around.clock
         self.lock = asyncio.Lock()
@@ -98,12 +97,14 @@ class Room:
 
     async def resolve(self, parsed: Parsed, principal: PrincipalKey, kind: Kind) -> Verdict:
         """Admit in slices, for what is large; the caller holds ``lock``."""
-        return await slices.run(self.gate.resolve(parsed, principal, kind))
+        verdict = await slices.run(self.gate.resolve(parsed, principal, kind))
+        if isinstance(verdict, Admit):
+            await slices.run(self.document.encode_ahead(verdict.parsed))
+        return verdict
 
     async def bring_ahead(self, parsed: Parsed) -> None:
         """Have what was submitted lie ready for its release, which then takes little; the caller holds ``lock``."""
-        for _ in self.document.bring_ahead(parsed):
-            await asyncio.sleep(0)
+        await slices.run(self.document.bring_ahead(parsed))
 
     def submit(self, admit: Admit, actor: Actor) -> None:
         """Take an admitted update on its way to the log. Raises LogFailed while the server is read-only."""

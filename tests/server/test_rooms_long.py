@@ -6,17 +6,22 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from kit.clock import FakeClock
 from kit.log_entries import append, updates
 from kit.raw_updates import section, string, update
-from kit.rooms import ANN, Inline, Peer, enter, new_name, rooms_on, rooms_over, settled, until
+from kit.rooms import ANN, SHAPES, Inline, Peer, enter, new_name, rooms_on, rooms_over, settled, until
 
 from crdt_docs.ids import DocName, Part
 from crdt_docs.messages.ywebsocket import update_frame
 from crdt_docs.rope import Rope
 from crdt_docs.updates.splice import MANY
 from server.domain.access import Role
+from server.domain.errors import Unavailable
 from server.rooms.compacting import Compacted
+from server.rooms.compactions import Compactions
+from server.rooms.lanes import ThreadLane
 from server.rooms.limits import Limits
+from server.rooms.registry import Rooms
 from server.store.log import SqliteLog
 
 SMALL = Limits(compact_tail=200)
@@ -73,6 +78,33 @@ async def test_what_is_at_rest_is_compacted_if_its_tail_is_worth_it(tmp_path: Pa
         assert str(late.text) == str(peer.text)
 
 
+class Failing(Inline):
+    """Compacts nothing, and counts how often it was asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def compact(self, part: Part, update: Rope) -> Compacted:
+        self.asked += 1
+        raise Unavailable()
+
+
+async def test_what_could_not_be_compacted_at_rest_is_not_tried_over_and_over(tmp_path: Path) -> None:
+    offload, clock = Failing(), FakeClock()
+    async with asyncio.TaskGroup() as tasks, ThreadLane("write") as write, ThreadLane("read") as read:
+        with SqliteLog(tmp_path / "log.db", "process") as log:
+            compactions = Compactions(log, offload, write, clock, tasks)
+            async with Rooms(log, offload, clock, SHAPES, write=write, read=read) as rooms:
+                peer = await enter(rooms, new_name(), 1)
+                await peer.type("x" * 2 * Limits().rest_tail)
+                await settled(rooms)
+                for _ in range(5):
+                    clock.advance(60)
+                    compactions.look_round(rooms.live())
+                    await asyncio.sleep(0.01)
+                assert offload.asked == 1
+
+
 class Slow(Inline):
     """Compacts when it is let."""
 
@@ -101,6 +133,19 @@ async def test_a_tail_that_grew_too_long_during_a_compaction_is_compacted_next(t
             await until(lambda: 0 < in_log(path, name)[0] < 60)
             offload.compacting.release()
             await until(lambda: in_log(path, name) == (60, 0))
+
+
+async def test_nobody_who_stops_a_server_waits_for_a_compaction(tmp_path: Path) -> None:
+    path, name = tmp_path / "log.db", new_name()
+    with SqliteLog(path, "process") as log:
+        async with asyncio.timeout(10), rooms_on(log, SMALL, offload=Slow()) as rooms:
+            peer = await enter(rooms, name, 1)
+            await peer.type("x" * 300)
+            await settled(rooms)
+            (room,) = rooms.live()
+            assert room.since_compaction is not None
+            await peer.type("more")
+    assert in_log(path, name) == (0, 2)
 
 
 async def test_a_log_with_a_gap_is_not_loaded_however_long_it_is(tmp_path: Path) -> None:
