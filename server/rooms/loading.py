@@ -23,7 +23,7 @@ BREATH: Final = 4 * 1024
 """Bytes of small updates that are read before others may run; a few milliseconds."""
 
 
-async def build(name: DocName, opened: Opened, shape: Shape, around: Around, offload: Offload) -> Room:
+async def build(name: DocName, opened: Opened, shape: Shape, around: Around[Room], offload: Offload) -> Room:
     """Snapshot and tail, in slices; what is long is read elsewhere. Raises ValueError for a log with a gap."""
     start = await _fold(name, opened, around, offload)
     gate, document = await _load(start, shape, offload, name)
@@ -43,7 +43,7 @@ async def build(name: DocName, opened: Opened, shape: Shape, around: Around, off
     return room
 
 
-async def _fold(name: DocName, opened: Opened, around: Around, offload: Offload) -> Opened:
+async def _fold(name: DocName, opened: Opened, around: Around[Room], offload: Offload) -> Opened:
     """A long tail is spliced onto its snapshot before it is read: a worker does what would take many turns here."""
     if sum(len(logged.update) for logged in opened.tail) <= around.limits.compact_tail:
         return opened

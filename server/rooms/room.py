@@ -57,7 +57,14 @@ class Room:
     )  # fmt: skip
 
     def __init__(
-        self, name: DocName, doc: DocKey, generation: int, gate: Gate, document: Spliced, head: int, around: Around
+        self,
+        name: DocName,
+        doc: DocKey,
+        generation: int,
+        gate: Gate,
+        document: Spliced,
+        head: int,
+        around: Around[Room],
     ) -> None:
         self.name = name
         self.doc = doc
