@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from crdt_docs.updates.parse import Parsed
 from server.domain.clock import Clock
@@ -12,39 +12,39 @@ from server.rooms.hearing import KeySet
 from server.rooms.limits import Limits
 from server.rooms.writer import Writer
 
-if TYPE_CHECKING:
-    from server.rooms.room import Room
+Guest = TypeVar("Guest")
+Guest_contra = TypeVar("Guest_contra", contravariant=True)
 
 
-class Host(Protocol):
+class Host(Protocol[Guest_contra]):
     """What a room asks of the registry that it lives in."""
 
     async def parse(self, update: bytes) -> Parsed:
         """Parse a large update away from the event loop."""
         ...
 
-    def wants_compaction(self, room: Room) -> None:
+    def wants_compaction(self, room: Guest_contra) -> None:
         """The tail has outgrown its snapshot."""
         ...
 
-    def wants_rebase(self, room: Room) -> None:
+    def wants_rebase(self, room: Guest_contra) -> None:
         """Somebody else appended to the document."""
         ...
 
-    def drop(self, room: Room) -> None:
+    def drop(self, room: Guest_contra) -> None:
         """The room can't go on; the next join loads it anew from the log."""
         ...
 
-    def heard(self, room: Room, edited: bool, keys: Sequence[KeySet]) -> None:
+    def heard(self, room: Guest_contra, edited: bool, keys: Sequence[KeySet]) -> None:
         """Something was committed, and set these keys; ``edited`` if by somebody's hand rather than by a resync."""
         ...
 
 
-class Around(NamedTuple):
+class Around(NamedTuple, Generic[Guest]):
     """What every room of a registry shares."""
 
     writer: Writer
-    host: Host
+    host: Host[Guest]
     clock: Clock
     limits: Limits
     crowds: Crowds

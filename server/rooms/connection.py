@@ -42,6 +42,12 @@ EMPTY_AWARENESS = b"\x01\x01\x00"
 class Connection:
     """A peer in a room. ``receive`` what it says; ``pause`` and ``resume`` as it reads; ``leave`` when it is gone."""
 
+    __slots__ = (
+        "room", "quota", "principal", "role", "transport", "expires_at", "until", "renew", "renewal_asked",
+        "feed", "fan", "alive", "live", "quiet", "shown", "parked", "parked_since", "_controls",
+        "_resync_wanted", "_asked", "_provoked", "_greeted", "_fruitless", "_lacking", "_barriers", "_typist",
+    )  # fmt: skip
+
     def __init__(self, room: Place[Connection], principal: Principal, role: Role, transport: Transport) -> None:
         self.room = room
         self.quota: Quota | None = None  # set for agents

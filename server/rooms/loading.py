@@ -24,7 +24,7 @@ BREATH: Final = 4 * 1024
 """Bytes of small updates that are read before others may run; a few milliseconds."""
 
 
-async def build(name: DocName, opened: Opened, shape: Shape, around: Around, offload: Offload) -> Room:
+async def build(name: DocName, opened: Opened, shape: Shape, around: Around[Room], offload: Offload) -> Room:
     """Snapshot and tail, in slices; what is long is read elsewhere. Raises ValueError for a log with a gap."""
     start = await _fold(name, opened, around, offload)
     if start.snapshot_size + start.tail_size > garbage.LONG:
@@ -53,7 +53,7 @@ async def _go_on(gate: Gate, document: Spliced, tail: list[bytes], around: Aroun
             await asyncio.sleep(0)
 
 
-async def _fold(name: DocName, opened: Opened, around: Around, offload: Offload) -> Opened:
+async def _fold(name: DocName, opened: Opened, around: Around[Room], offload: Offload) -> Opened:
     """A long tail is spliced onto its snapshot before it is read: a worker does what would take many turns here."""
     if opened.tail_size <= around.limits.fold(opened.snapshot_size):
         return opened

@@ -64,7 +64,7 @@ class Rooms:
     ) -> None:
         self.limits = limits or Limits()
         self.writer = Writer(log, write, clock)
-        self._around = Around(self.writer, self, clock, self.limits, Crowds())
+        self._around = Around[Room](self.writer, self, clock, self.limits, Crowds())
         self._log = log
         self._offload = offload
         self._clock = clock

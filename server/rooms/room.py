@@ -49,8 +49,22 @@ _keyed = attrgetter("keyed")
 class Room:
     """A document's room. Everything here is synchronous; what must wait is the registry's."""
 
+    __slots__ = (
+        "name", "doc", "generation", "gate", "document", "head", "log_head", "limits", "clock", "lock",
+        "lacking", "connections", "crowd", "keyed", "snapshot_size", "tail_size", "idle_since",
+        "since_compaction", "compact_after", "quarantined", "dead", "_writer", "_host", "_fan", "_spoke",
+        "_releasing", "_paused", "_parking", "_attribution", "_underway", "_window", "_opened", "_rebasing",
+    )  # fmt: skip
+
     def __init__(
-        self, name: DocName, doc: DocKey, generation: int, gate: Gate, document: Spliced, head: int, around: Around
+        self,
+        name: DocName,
+        doc: DocKey,
+        generation: int,
+        gate: Gate,
+        document: Spliced,
+        head: int,
+        around: Around[Room],
     ) -> None:
         self.name = name
         self.doc = doc

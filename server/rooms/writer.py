@@ -4,7 +4,8 @@ Must never let anything be seen before it is committed, and never retry what fai
 it covered.
 
 Group rule: at once when idle, else ``interval`` after the last commit began or when ``group`` updates wait, whichever
-comes first; one batch is in flight at a time. So a lone typist waits for one fsync, and a thousand share one.
+comes first; one batch is in flight at a time. So a lone typist waits for one fsync, and a thousand share one. Where
+commits take long the interval is twice what the last one took, up to a bound: a slow disk gets larger groups.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from server.domain.log import Append, LogFailed, UpdateLog
 from server.rooms.lanes import Lane
 
 INTERVAL: Final = 0.002
+LONGEST: Final = 0.020
+"""Seconds between two commits that the disk is slow for; one that hung must not hold up the next."""
 GROUP: Final = 16
 PROBE_EVERY: Final = 1.0
 
@@ -57,6 +60,7 @@ class Writer:
         self._dirty: dict[Committing, None] = {}
         self._waiting = 0
         self._began = float("-inf")
+        self._interval = INTERVAL
         self._busy = False
         self._timer: asyncio.TimerHandle | None = None
         self._started = 0
@@ -85,7 +89,7 @@ class Writer:
         if self._waiting >= GROUP:
             self._start()
         elif self._timer is None:
-            wait = self._began + INTERVAL - self._clock.monotonic()
+            wait = self._began + self._interval - self._clock.monotonic()
             if wait <= 0:
                 self._start()
             else:
@@ -164,9 +168,11 @@ class Writer:
 
     def _next(self) -> None:
         """The next group starts before this one is fanned out, so that the disk is not kept waiting."""
+        now = self._clock.monotonic()
+        self._interval = min(max(INTERVAL, 2 * (now - self._began)), LONGEST)
         if not self._dirty:
             return
-        wait = self._began + INTERVAL - self._clock.monotonic()
+        wait = self._began + self._interval - now
         if wait <= 0 or self._waiting >= GROUP:
             self._start()
         elif self._timer is None:
