@@ -75,8 +75,12 @@ def run_group(name: str, make: Make, steps: list[Step], work: Work, results: Res
         except (DidNotKeepUp, DidNotStart, LoadFailed) as failed:
             if isinstance(failed, DidNotKeepUp):
                 measured[repeat] |= failed.measured
-            results.notes.setdefault(name, {})[step.name] = str(failed).strip().splitlines()[-1]
+            results.notes.setdefault(name, {})[step.name] = _last_line(failed)
             print(f"  {name}: {step.name}: {failed}", file=sys.stderr, flush=True)
+
+
+def _last_line(failed: Exception) -> str:
+    return (str(failed).strip() or "did not start, and wrote nothing").splitlines()[-1]
 
 
 def write(results: Results, names: list[str], out: Path) -> str:

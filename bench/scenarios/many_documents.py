@@ -62,4 +62,3 @@ def _type(server: Server, work: Work, names: list[str]) -> Measures:
             measured |= {f"{key} p50": told["p50_ms"], f"{key} p99": told["p99_ms"]}
             measured.setdefault("kB per document", (server.tree.resident() - empty) / documents)
     return measured
-

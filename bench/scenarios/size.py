@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 
-from bench.load import Load
-from bench.scenarios.work import Measures, Work
+from bench.load import Load, LoadFailed
+from bench.scenarios.work import DidNotKeepUp, Measures, Work
 from bench.servers.server import Server
 
-PATIENCE = 60.0
-"""Seconds after which a server that has not come to a million updates is let off."""
 DOCUMENTS = (1, 10, 100, 1000, 10_000)
+RATE = 2000.0
+SETTLING = 2
+"""Updates of each document before those that are measured: its first ones cost what a document costs, not an update."""
+REST = 5.0
+"""Seconds in which nobody types: what those who are there cost all the same is not an update's."""
 
 
 def cost_by_history(server: Server, work: Work) -> Measures:
@@ -27,7 +30,7 @@ def cost_by_history(server: Server, work: Work) -> Measures:
         for done in range(1, rounds + 1):
             told = load.run()
             after = server.tree.cpu()
-            if told["delivered"] < told["wanted"] or time.monotonic() - start > PATIENCE:
+            if told["delivered"] < told["wanted"] or time.monotonic() - start > server.patience:
                 break
             measured[f"history {done * step}"] = (after - before) / step * 1e6
             before = after
@@ -41,12 +44,25 @@ def cost_by_documents(server: Server, work: Work) -> Measures:
     for count in DOCUMENTS if not work.is_quick else DOCUMENTS[:3]:
         names = server.names(at + count)[at:]
         at += count
-        updates = work.short(10_000, 2000) // count
-        size = {"documents": count, "writers": 1, "updates": updates}
-        with Load(server, "typing", names, work.streams["letters"], rate=2000.0, **size) as load:
-            load.next()
-            before = server.tree.wait_until_quiet()
-            load.run()
-            spent = server.tree.wait_until_quiet(least=3) - before
-        measured[f"documents {count}"] = spent / (count * updates) * 1e6
+        try:
+            measured[f"documents {count}"] = _cost(server, work, names)
+        except (DidNotKeepUp, LoadFailed) as failed:
+            raise DidNotKeepUp(f"{count} documents: {failed}", measured) from None
     return measured
+
+
+def _cost(server: Server, work: Work, names: list[str]) -> float:
+    updates = work.short(20_000, 2000) // len(names)
+    size = {"documents": len(names), "writers": 1, "rounds": 2, "updates": updates + SETTLING}
+    with Load(server, "typing", names, work.streams["letters"], rate=RATE, **size) as load:
+        load.next(within=server.patience)
+        load.run(RATE, SETTLING)
+        before = server.tree.wait_until_quiet(least=3)
+        time.sleep(REST)
+        idle = (server.tree.cpu() - before) / REST
+        before, start = server.tree.cpu(), time.monotonic()
+        told = load.run(RATE, updates)
+        spent = server.tree.wait_until_quiet(least=3) - before - idle * (time.monotonic() - start)
+    if told["closed"]:
+        raise DidNotKeepUp(f"closed {told['closed']} connections")
+    return spent / told["sent"] * 1e6

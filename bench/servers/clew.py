@@ -22,6 +22,7 @@ class Clew(Server):
     """From a source tree, by this Python."""
 
     path = "/sync/"
+    patience = 900.0
 
     def __init__(self, tree: Path, durability: str, folder: Path) -> None:
         super().__init__(folder)

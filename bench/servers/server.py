@@ -18,7 +18,7 @@ from typing import Self
 
 from bench.processes import ProcessTree
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 Y_WEBSOCKET, HOCUSPOCUS = 0, 1
 
 
@@ -34,6 +34,8 @@ class Server(ABC):
     protocols = ""
     at_once = 64
     """How many clients may come in at the same time where the scenario is not about that."""
+    patience = 60.0
+    """Seconds after which it is let off where something is measured up to a size that it may not come to."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

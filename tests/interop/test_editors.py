@@ -1,4 +1,4 @@
-"""Tiptap and CodeMirror in Chromium, on an unmodified y-websocket provider with a bearer, against a running server."""
+"""Tiptap and CodeMirror in Chromium, on unmodified providers with a bearer, against a running server."""
 
 from __future__ import annotations
 
@@ -77,6 +77,35 @@ async def test_two_tiptaps_write_the_document_of_a_task(served: Served, chromium
     assert stored.state_vector == {int(client): clock for client, clock in final["sv"].items()}
     markdown = served.api.json("GET", f"/tasks/{task}/working-set")["documents"][0]["markdown"]
     assert "**14 days**" in markdown and "合同 😀" in markdown
+
+
+async def test_two_tiptaps_on_hocuspocus_providers_of_two_versions_write_together(
+    served: Served, chromium: Browser, yjs: YjsOracle
+) -> None:
+    """And each counts its changes back to none: all of them have been confirmed."""
+    task = served.new_task("Offer")
+    options = {"editor": "tiptap", "root": "offer", "token": served.token}
+    async with AsyncExitStack() as stack:
+        stage = Stage(chromium, served.server.port, "ws://127.0.0.1:{port}/hocuspocus", task, options, stack)
+        stage.roots = [("offer", "fragment")]
+        laptop = await stage.device("owner", "laptop", 0.02, hocuspocus=4)
+        phone = await stage.device("owner", "phone", 0.05, hocuspocus=3)
+        a, c = await stage.tab(laptop), await stage.tab(phone)
+        await together(say(a, "From four 😀\n"), say(c, "from three\n"))
+        await stage.settled()  # a letter of another's would put the bold off again
+        await press(a, "Control+b")
+        await say(a, "bold")
+        await say(c, "合同")
+        final = await stage.settled()
+        counted_off = "() => window.provider.unsyncedChanges === 0"
+        await together(*(tab.wait_for_function(counted_off) for tab in stage.tabs()))
+        present = "() => window.provider.awareness.getStates().size === 2"
+        await together(*(tab.wait_for_function(present) for tab in stage.tabs()))
+    assert all(
+        words in final["roots"]["offer"] for words in ("From four 😀", "from three", "<bold>bold</bold>", "合同")
+    )
+    stored = yjs.load([served.api.export(task)], {"offer": "fragment"})
+    assert stored.state_vector == {int(client): clock for client, clock in final["sv"].items()}
 
 
 async def test_two_codemirrors_write_in_a_root_of_their_own(served: Served, chromium: Browser) -> None:

@@ -2,6 +2,8 @@
 // The test calls window.open_editor(options) and then types with the real keyboard.
 import * as Y from 'yjs'
 import { WebsocketProvider } from 'y-websocket'
+import { HocuspocusProvider } from '@hocuspocus/provider'
+import { HocuspocusProvider as HocuspocusProvider3 } from 'hocuspocus-provider-3'
 import { IndexeddbPersistence } from 'y-indexeddb'
 import { Editor } from '@tiptap/core'
 import StarterKit from '@tiptap/starter-kit'
@@ -62,6 +64,21 @@ const findShared = (doc, options) => {
   return body
 }
 
+const connectWebsocket = (doc, options) => {
+  const provider = new WebsocketProvider(options.url, options.room, doc, {
+    params: options.params ? { ...options.params, cid: String(doc.clientID) } : {},
+    protocols: options.protocols ?? [],
+    disableBc: options.disableBc ?? false
+  })
+  provider.on('connection-close', event => event && window.codes.push(event.code))
+  return provider
+}
+
+const connectHocuspocus = (doc, options) => {
+  const Provider = options.hocuspocus === 3 ? HocuspocusProvider3 : HocuspocusProvider
+  return new Provider({ url: options.url, name: options.room, document: doc, token: options.token })
+}
+
 window.open_editor = async options => {
   const doc = new Y.Doc()
   window.ydoc = doc
@@ -71,15 +88,11 @@ window.open_editor = async options => {
     window.idb = new IndexeddbPersistence(options.keep, doc)
     await window.idb.whenSynced
   }
-  const provider = new WebsocketProvider(options.url, options.room, doc, {
-    params: options.params ? { ...options.params, cid: String(doc.clientID) } : {},
-    protocols: options.protocols ?? [],
-    disableBc: options.disableBc ?? false
-  })
+  const provider = options.hocuspocus ? connectHocuspocus(doc, options) : connectWebsocket(doc, options)
   window.provider = provider
   provider.on('status', event => window.statuses.push(event.status))
-  provider.on('connection-close', event => event && window.codes.push(event.code))
-  if (options.sync !== false) await new Promise(resolve => provider.synced ? resolve() : provider.once('sync', resolve))
+  const synced = options.hocuspocus ? 'synced' : 'sync'
+  if (options.sync !== false) await new Promise(resolve => provider.synced ? resolve() : provider.on(synced, resolve))
   const open = options.editor === 'codemirror' ? openCodeMirror : openTiptap
   open(findShared(doc, options), options)
   return doc.clientID
