@@ -122,30 +122,38 @@ class _Entry:
     """One client id that live connections speak for; more than one while a dead one has not been noticed.
 
     ``heard`` is the client's own clock, ``out`` the one that others know; ``state`` and ``text`` are None once it left.
-    ``told`` has the hashes of what was told lately, by clock; ``since`` is when it came, in Unix seconds.
+    ``since`` is when it came, in Unix seconds, and ``base`` was ``out`` then. ``told`` has the hashes of what was told
+    lately, by clock, once the client has taken over a clock of ours: a tab beside it repeats to it what it hears.
     """
 
-    __slots__ = ("connections", "heard", "out", "principal", "sent_at", "since", "speaker", "state", "text", "told")
+    __slots__ = (
+        "base", "connections", "heard", "out", "principal", "sent_at", "since", "speaker", "state", "text", "told"
+    )  # fmt: skip
 
     def __init__(self, principal: Hashable, out: int, since: float) -> None:
         self.connections: set[Hashable] = set()
         self.principal = principal
         self.speaker: Hashable = None
         self.heard = -1
-        self.out = out
+        self.out = self.base = out
         self.since = since
         self.state: dict[str, Any] | None = None
         self.text: str | None = None
         self.sent_at = 0.0
-        self.told: dict[int, int] = {}
+        self.told: dict[int, int] | None = None
 
     def tell(self, client: int, clock: int, text: str) -> State:
         """The state as others are told it, under that clock."""
         self.out = clock
-        self.told[clock] = hash(text)
-        if len(self.told) > TOLD_KEPT:
-            del self.told[next(iter(self.told))]
+        if self.told is not None:
+            self.told[clock] = hash(text)
+            if len(self.told) > TOLD_KEPT:
+                del self.told[next(iter(self.told))]
         return State(client, clock, text)
+
+    def is_told(self, clock: int, text: str) -> bool:
+        """Whether others were told that lately, under that clock."""
+        return self.told is not None and self.told.get(clock) == hash(text)
 
 
 class _Departed(NamedTuple):
@@ -310,7 +318,9 @@ class AwarenessTable(Generic[C]):
         state["user"] = _user_field(state.get("user"), person)
         text = write_state(state)
         recent = 0 <= now - entry.sent_at < REPEATED_WITHIN
-        known = state == entry.state or entry.told.get(said.clock) == hash(text)
+        if entry.told is None and said.clock > entry.base:
+            entry.told = {}
+        known = state == entry.state or entry.is_told(said.clock, text)
         if recent and not first and said.clock <= entry.out and known:
             return ()
         entry.state, entry.text, entry.sent_at = state, text, now

@@ -289,10 +289,14 @@ def test_a_tab_that_moves_twice_before_its_neighbour_repeats_the_first_comes_to_
 
 
 def test_what_is_remembered_of_what_was_told_is_kept_in_bounds() -> None:
-    room, a, _ = pair()
+    room, a, b = pair()
+    a.clocks[a.client] = room.table.highest + 1
     for n in range(3 * TOLD_KEPT):
         room.show("a", {"cursor": n})
-    assert len(room.table._entries[a.client].told) == TOLD_KEPT
+        room.show("b", {"cursor": n})
+    kept = room.table._entries[a.client].told
+    assert kept is not None and len(kept) == TOLD_KEPT
+    assert room.table._entries[b.client].told is None, "who has no tab beside it repeats nothing"
 
 
 def test_renewals_reach_the_others() -> None:

@@ -75,7 +75,7 @@ async def die_at_each(served: Served, steps: Sequence[str]) -> tuple[str, Doc[An
     return task, doc
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 async def test_a_server_that_is_killed_while_it_stores_a_snapshot_loses_nothing(tmp_path: Path) -> None:
     with unstarted(tmp_path) as served:
         await die_at_each(served, [ALL_PIECES, STANDS])
