@@ -38,7 +38,7 @@ async def build(name: DocName, opened: Opened, shape: Shape, around: Around[Room
     return room
 
 
-async def _go_on(gate: Gate, document: Spliced, tail: list[bytes], around: Around) -> None:
+async def _go_on(gate: Gate, document: Spliced, tail: list[bytes], around: Around[Room]) -> None:
     """Take in what came after the snapshot: nearly all of it keystrokes, some hundred in a turn."""
     read = 0
     for update in tail:

@@ -20,7 +20,7 @@ from urllib.parse import unquote
 
 from server.doors.turnstile import Passage, Turnstile
 from server.sync.backlog import Backlog
-from server.sync.heartbeat import Beat
+from server.sync.heartbeat import Beat, Pulse
 from server.sync.intake import Intake
 from server.sync.open_socket import OpenSocket, Surroundings
 from server.sync.protocol import EARLY, EXTENSION
@@ -74,8 +74,8 @@ class Handshakes:
     def _surroundings(self, asked: Asked) -> Surroundings:
         if self._around is None:
             state, config = asked.server_state, asked.config
-            beat = Beat(config.ws_ping_interval, config.ws_ping_timeout)
-            self._around = Surroundings(state.connections, state.tasks, self._intake, config.ws_max_size, beat)
+            pulse = Pulse(Beat(config.ws_ping_interval, config.ws_ping_timeout), asked.loop)
+            self._around = Surroundings(state.connections, state.tasks, self._intake, config.ws_max_size, pulse)
         return self._around
 
 
