@@ -125,13 +125,14 @@ class Database:
         """
         errand = _Errand(work, asyncio.get_running_loop().create_future())
         self._waiting.append(errand)
-        if len(self._waiting) == 1:  # the first one goes for all who come before it gets its turn
-            try:
-                await self._perform_all()
-            except BaseException:
-                errand.future.cancel()
-                raise
-        value: T = await errand.future
+        with CancelScope(shield=True):  # what is committed, the caller hears of: it may have a cache to put right
+            if len(self._waiting) == 1:  # the first one goes for all who come before it gets its turn
+                try:
+                    await self._perform_all()
+                except BaseException:
+                    errand.future.cancel()
+                    raise
+            value: T = await errand.future
         return value
 
     async def _perform_all(self) -> None:
@@ -139,12 +140,11 @@ class Database:
         done: asyncio.Future[list[Any]] | None = None
         taken: list[_Errand] = []
         try:
-            with CancelScope(shield=True):
-                async with self._lock:
-                    taken, self._waiting = self._waiting, []
-                    done = self._writing.submit(lambda connection: _commit_together(connection, taken))
-                    done.add_done_callback(lambda done: _tell(taken, done))
-                    await asyncio.wait((done,))
+            async with self._lock:
+                taken, self._waiting = self._waiting, []
+                done = self._writing.submit(lambda connection: _commit_together(connection, taken))
+                done.add_done_callback(lambda done: _tell(taken, done))
+                await asyncio.wait((done,))
         finally:
             if done is None:
                 left, self._waiting = taken or self._waiting, []

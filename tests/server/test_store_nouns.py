@@ -540,3 +540,19 @@ async def test_who_waits_for_a_write_is_told_also_if_who_went_for_all_is_cancell
     await asyncio.wait((first, second))
     assert first.cancelled() and not second.exception() and told == ["second"]
     assert {user.name for user in await nouns.users.all()} >= {"second"}
+
+
+async def test_who_is_cancelled_while_a_write_is_on_its_way_hears_of_it_first(nouns: Nouns) -> None:
+    heard: list[str] = []
+
+    async def add(name: str) -> None:
+        heard.append((await nouns.users.add(name, 0.0)).name)
+        await anyio.sleep_forever()
+
+    async with anyio.create_task_group() as group:
+        for name in ("first", "second"):
+            group.start_soon(add, name)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        group.cancel_scope.cancel()
+    assert sorted(heard) == ["first", "second"] == sorted(user.name for user in await nouns.users.all())
