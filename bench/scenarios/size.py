@@ -65,4 +65,4 @@ def _cost(server: Server, work: Work, names: list[str]) -> float:
         spent = server.tree.wait_until_quiet(least=3) - before - idle * (time.monotonic() - start)
     if told["closed"]:
         raise DidNotKeepUp(f"closed {told['closed']} connections")
-    return float(spent / told["sent"] * 1e6)
+    return spent / float(told["sent"]) * 1e6

@@ -6,6 +6,8 @@ The server hands sockets over; another ASGI server does not. What a document's p
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -286,4 +288,19 @@ async def test_a_close_drops_what_is_queued_and_nothing_is_written_after_it() ->
     socket.resume_writing()
     assert closes(wire) == [(4403, "revoked")]
     assert backlog.waiting == 0
+    socket.connection_lost(None)
+
+
+async def test_nothing_of_the_handshake_is_left_for_a_search_for_garbage() -> None:
+    wire = Wire()
+    protocol = protocol_on(wire)
+    socket = protocol.take_over(Backlog())
+    gone = weakref.ref(protocol), weakref.ref(protocol.conn)
+    gc.disable()
+    try:
+        del protocol
+        await asyncio.sleep(0.01)  # the application returns
+        assert [one() for one in gone] == [None, None]
+    finally:
+        gc.enable()
     socket.connection_lost(None)
