@@ -23,7 +23,7 @@ _NEVER: Final = 1 << 30
 
 
 def set_apart() -> None:
-    """What is here at the start stays and need not be looked through again; what is new is, less often."""
+    """What is here at the start stays: it is not looked through again. What is new is, less often than usual."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
