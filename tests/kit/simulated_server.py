@@ -193,6 +193,7 @@ class SimulatedServer:
             if role is None:
                 raise Forbidden
             connection = await self.rooms.join(name, principal, role, wire)
+            connection.role = self._roles.get(principal.user, role)  # as Entry does: it may have changed meanwhile
         except ClewError as error:
             wire.close(CLOSE[error.code], error.why)
             return
