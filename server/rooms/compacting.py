@@ -20,6 +20,7 @@ from server.domain.log import Snapshot, UpdateLog
 from server.rooms import lanes, slices
 from server.rooms.room import Room
 from server.rooms.storing import store
+from server.rooms.tail import weight
 
 SLICE: Final = 100
 """Updates that are spliced on top before others may run."""
@@ -80,7 +81,7 @@ async def compact(room: Room, offload: Offload, log: UpdateLog, lane: lanes.Lane
         await slices.run(_catch_up(document, room.since_compaction))
         room.document = document
         room.snapshot_size = sum(map(len, made.pieces))
-        room.tail_size = sum(len(parsed.update) for parsed in room.since_compaction)
+        room.tail_size = sum(map(weight, room.since_compaction))
         return True
     finally:
         room.since_compaction = None

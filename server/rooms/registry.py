@@ -119,7 +119,7 @@ class Rooms:
         with self._using(name) as slot:
             room = await self._room(slot)
             self._revoked.check(principal, name)
-            if room.dead:
+            if room.dead or self._closing:  # then nobody would end it
                 raise Unavailable()
             connection = Connection(room, principal, role, transport)
             connection.quota = self._quotas.of(principal)

@@ -38,6 +38,7 @@ from server.rooms.fanning import FEW, Fanned, together, window
 from server.rooms.gate import Gate
 from server.rooms.hearing import KeySet, keys_set
 from server.rooms.parking import Parking
+from server.rooms.tail import weight
 from server.rooms.underway import Underway
 from server.rooms.verdict import Admit, Kind, Verdict
 from server.store.claims import settle
@@ -214,7 +215,7 @@ class Room:
     def _take_in(self, update: bytes, parsed: Parsed) -> bytes | Rope:
         """Make it part of the released document; what everybody is to be handed."""
         self.document.add(parsed, whole=True)  # the gate admits nothing past a Skip
-        self.tail_size += len(update)
+        self.tail_size += weight(parsed)
         if self.since_compaction is not None:
             self.since_compaction.append(parsed)
         if parsed.deletes:

@@ -86,9 +86,9 @@ class Peer:
         await self.say(step1_frame(self.doc.get_state()))
         await self.say(step2_frame(self.doc.get_update()))
 
-    async def erase(self, at: int) -> None:
+    async def erase(self, at: int, count: int = 1) -> None:
         before = self.doc.get_state()
-        del self.text[at]
+        del self.text[at : at + count]
         await self.say(update_frame(self.doc.get_update(before)))
 
     async def type(self, words: str) -> bytes:

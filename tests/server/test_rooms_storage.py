@@ -262,3 +262,12 @@ async def test_a_room_that_cannot_release_ends_alone_and_comes_back_from_the_log
         again = await enter(rooms, sick, 3)
         again.hear()
         assert str(again.text) == "a"
+
+
+async def test_who_is_still_on_the_way_in_when_the_rooms_close_is_turned_away(tmp_path: Path) -> None:
+    name = new_name()
+    async with rooms_over(tmp_path / "log.db") as rooms:
+        joining = asyncio.ensure_future(enter(rooms, name, 1))
+        await asyncio.sleep(0)  # it waits for its room
+    with pytest.raises(Unavailable):
+        await joining
