@@ -14,13 +14,15 @@ from playwright.sync_api import expect
 pytestmark = pytest.mark.browser
 
 BEFORE_CARET = """() => {
-  const {focusNode, focusOffset} = getSelection();
+  const {focusNode, focusOffset, isCollapsed} = getSelection();
+  if (!isCollapsed) return null;
   const range = document.createRange();
   range.setStart(document.querySelector(".words"), 0);
   range.setEnd(focusNode, focusOffset);
   return range.toString().replaceAll("\u2060", "");
 }"""
-"""The words before the caret, without the joiners that stand beside carets; names of peers are in attributes."""
+"""The words before the caret (null while some are selected), without the joiners that stand beside carets; names of
+peers are in attributes."""
 TOPS = """() => [...document.querySelectorAll(".words > *")].map((block) => block.getBoundingClientRect().top)"""
 CARET_TOP = """() => {
   const range = getSelection().getRangeAt(0).cloneRange();
