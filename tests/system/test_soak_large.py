@@ -71,7 +71,8 @@ class Measured:
 def watched(folder: Path, port: int) -> Iterator[tuple[RunningServer, Path]]:
     """Serve the folder; where its loop's absences are noted."""
     notes = folder / f"loop-{time.monotonic_ns()}"
-    program = (sys.executable, loop_watch.__file__, str(notes))
+    more = "CLEW_USER_CONNECTIONS=5000"  # one person opens more documents here than one person may
+    program = ("env", more, sys.executable, loop_watch.__file__, str(notes))
     server = RunningServer(folder / "data", port, ("--durability", "process"), program=program, patience=180).start()
     over = threading.Event()
     threading.Thread(target=prefer, args=(server.pid, over), daemon=True).start()
