@@ -67,14 +67,20 @@ def say_so(*devices: Device, lines_are: list[str]) -> None:
 
 
 def put_caret(device: Device, before: str, *keys: str) -> None:
-    """By these keys to where ``before`` is all that stands before the caret. A key right after a click can be lost."""
+    """By these keys to where ``before`` is all that stands before the caret.
+
+    A key right after a click can be lost, or taken back: 20 ms after it got the focus, ProseMirror puts the caret where
+    it last knew it. So the caret has to be there, and stay.
+    """
     device.editor.click()
     for _ in range(40):
+        device.page.wait_for_timeout(50)
         for key in keys:
             device.page.keyboard.press(key)
         if device.page.evaluate(BEFORE_CARET) == before:
-            return
-        device.page.wait_for_timeout(50)
+            device.page.wait_for_timeout(50)
+            if device.page.evaluate(BEFORE_CARET) == before:
+                return
     raise AssertionError((device.page.evaluate(BEFORE_CARET), before))
 
 
