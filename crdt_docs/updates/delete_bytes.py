@@ -6,13 +6,14 @@ normal form: what is added is appended, so ranges may come in any order, touch a
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from typing import Final, NamedTuple
 
 from crdt_docs.errors import Malformed
 from crdt_docs.lib0 import varuint
 from crdt_docs.rope import Piece, Stretch
 from crdt_docs.updates.cut import read_varuint
+from crdt_docs.updates.vectors import append_ranges
 
 SLICE: Final = 2000
 """Ranges after which others may run; about a millisecond."""
@@ -29,22 +30,10 @@ class _Ranges:
         self.number = 0
         self.body = bytearray()
 
-    def encode(self, ranges: Iterable[tuple[int, int]]) -> None:
-        body = self.body
-        for clock, length in ranges:
-            while clock > 127:
-                body.append(clock & 127 | 128)
-                clock >>= 7
-            body.append(clock)
-            while length > 127:
-                body.append(length & 127 | 128)
-                length >>= 7
-            body.append(length)
-
 
 class _Ahead(NamedTuple):
     deletes: Deletes
-    bodies: list[_Ranges]
+    bodies: list[bytearray]
 
 
 class DeleteBytes:
@@ -64,9 +53,9 @@ class DeleteBytes:
             return
         ahead = _Ahead(deletes, [])
         for _, ranges in deletes:
-            ahead.bodies.append(_Ranges())
+            ahead.bodies.append(bytearray())
             for at in range(0, len(ranges), SLICE):
-                ahead.bodies[-1].encode(ranges[at : at + SLICE])
+                append_ranges(ahead.bodies[-1], ranges[at : at + SLICE])
                 yield
         self._ahead = ahead
 
@@ -83,9 +72,9 @@ class DeleteBytes:
             held = self._of(client)
             last.setdefault(client, (held.number, len(held.body)))
             if ahead is not None:
-                held.body += ahead.bodies[at].body
+                held.body += ahead.bodies[at]
             else:
-                held.encode(ranges)
+                append_ranges(held.body, ranges)
             held.number += len(ranges)
             self.number += len(ranges)
 

@@ -222,13 +222,18 @@ def encode_deletes(deletes: Iterable[tuple[int, list[tuple[int, int]]]]) -> byte
         number += 1
         out += varuint(client)
         out += varuint(len(ranges))
-        for clock, length in ranges:
-            while clock > 127:
-                out.append(clock & 127 | 128)
-                clock >>= 7
-            out.append(clock)
-            while length > 127:
-                out.append(length & 127 | 128)
-                length >>= 7
-            out.append(length)
+        append_ranges(out, ranges)
     return varuint(number) + bytes(out)
+
+
+def append_ranges(out: bytearray, ranges: Iterable[tuple[int, int]]) -> None:
+    """Encode ``(clock, length)`` as a delete set has them, two varints each."""
+    for clock, length in ranges:
+        while clock > 127:
+            out.append(clock & 127 | 128)
+            clock >>= 7
+        out.append(clock)
+        while length > 127:
+            out.append(length & 127 | 128)
+            length >>= 7
+        out.append(length)

@@ -20,7 +20,6 @@ from urllib.parse import unquote
 
 from server.doors.turnstile import Passage, Turnstile
 from server.sync.backlog import Backlog
-from server.sync.heartbeat import Beat, Pulse
 from server.sync.intake import Intake
 from server.sync.open_socket import OpenSocket, Surroundings
 from server.sync.protocol import EARLY, EXTENSION
@@ -73,9 +72,8 @@ class Handshakes:
 
     def _surroundings(self, asked: Asked) -> Surroundings:
         if self._around is None:
-            state, config = asked.server_state, asked.config
-            pulse = Pulse(Beat(config.ws_ping_interval, config.ws_ping_timeout), asked.loop)
-            self._around = Surroundings(state.connections, state.tasks, self._intake, config.ws_max_size, pulse)
+            state = asked.server_state
+            self._around = Surroundings.under(asked.config, state.connections, state.tasks, self._intake, asked.loop)
         return self._around
 
 

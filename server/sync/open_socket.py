@@ -21,7 +21,7 @@ from server.sync.backlog import Backlog
 from server.sync.direct import DirectTransport
 from server.sync.entry import FAREWELLS
 from server.sync.framing import Event, FrameParser, apply_mask
-from server.sync.heartbeat import Heartbeat, Pulse
+from server.sync.heartbeat import Beat, Heartbeat, Pulse
 from server.sync.intake import Intake, Unfinished
 
 LINGER: Final = 30.0
@@ -59,6 +59,19 @@ class Surroundings(NamedTuple):
     intake: Intake | None
     most: int
     pulse: Pulse
+
+    @classmethod
+    def under(
+        cls,
+        config: Any,
+        connections: set[Any],
+        tasks: set[asyncio.Task[Any]],
+        intake: Intake | None,
+        loop: asyncio.AbstractEventLoop,
+    ) -> Surroundings:
+        """Those of a server with that configuration of uvicorn's."""
+        pulse = Pulse(Beat(config.ws_ping_interval, config.ws_ping_timeout), loop)
+        return cls(connections, tasks, intake, config.ws_max_size, pulse)
 
 
 class OpenSocket(asyncio.Protocol):

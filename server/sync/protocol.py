@@ -18,7 +18,6 @@ from websockets.http11 import Request
 
 from server.doors.turnstile import Passage, Turnstile
 from server.sync.backlog import Backlog
-from server.sync.heartbeat import Beat, Pulse
 from server.sync.intake import Intake
 from server.sync.open_socket import OpenSocket, Surroundings
 
@@ -122,8 +121,7 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         """Made by the first socket of a server for all of them."""
         around = self._around
         if around is None or around.open is not connections:
-            pulse = Pulse(Beat(self.config.ws_ping_interval, self.config.ws_ping_timeout), self.loop)
-            around = Surroundings(connections, self.tasks, self.intake, self.config.ws_max_size, pulse)
+            around = Surroundings.under(self.config, connections, self.tasks, self.intake, self.loop)
             type(self)._around = around
         return around
 
