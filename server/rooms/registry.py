@@ -119,7 +119,7 @@ class Rooms:
         with self._using(name) as slot:
             room = await self._room(slot)
             self._revoked.check(principal, name)
-            if room.dead or self._closing:  # then nobody would end it
+            if room.dead:
                 raise Unavailable()
             connection = Connection(room, principal, role, transport)
             connection.quota = self._quotas.of(principal)
@@ -286,6 +286,8 @@ class Rooms:
         try:
             opened = await lanes.run(self._read, lambda: self._log.open(name))
             room = await build(name, opened, self._shapes[name.part], self._around, self._offload)
+            if self._closing:  # all rooms are ended already, and nobody would end this one
+                raise Unavailable("the server restarts")
         except Exception as error:
             if self._slots.get(name) is slot:
                 del self._slots[name]  # the next join tries again; an empty room must never stand for a failed load
