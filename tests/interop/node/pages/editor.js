@@ -36,6 +36,14 @@ const openTiptap = (fragment, options) => {
     editor.commands.focus(at)
     return at
   }
+  // At once: a selection made by keys is not yet read when another's letter arrives, and is put back.
+  window.delete_paragraph = text => {
+    editor.state.doc.descendants((node, pos) => {
+      if (!node.isTextblock || !node.textContent.includes(text)) return true
+      editor.commands.deleteRange({ from: pos, to: pos + node.nodeSize })
+      return false
+    })
+  }
 }
 
 const openCodeMirror = (text, options) => {
