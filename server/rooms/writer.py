@@ -3,9 +3,10 @@
 Must never let anything be seen before it is committed, and never retry what failed: an fsync error is final for what
 it covered.
 
-Group rule: at once when idle, else ``interval`` after the last commit began or when ``group`` updates wait, whichever
-comes first; one batch is in flight at a time. So a lone typist waits for one fsync, and a thousand share one. Where
-commits take long the interval is twice what the last one took, up to a bound: a slow disk gets larger groups.
+Group rule: at once when idle, else a ``pause`` after the last commit began or when ``GROUP`` updates wait, whichever
+comes first; one batch is in flight at a time. The pause grows with the documents that the last commit had: so two who
+write to each other wait for a commit, and a thousand documents share one. Where commits take long it is twice what the
+last one took, up to a bound: a slow disk gets larger groups.
 """
 
 from __future__ import annotations
@@ -19,11 +20,19 @@ from server.domain.errors import Unavailable
 from server.domain.log import Append, LogFailed, UpdateLog
 from server.rooms.lanes import Lane
 
-INTERVAL: Final = 0.002
+FOR_EACH: Final = 0.001
+SHARED: Final = 0.005
+"""Seconds from one commit's beginning to the next: for each document it had, and at most for all of them."""
 LONGEST: Final = 0.020
 """Seconds between two commits that the disk is slow for; one that hung must not hold up the next."""
-GROUP: Final = 16
+GROUP: Final = 64
 PROBE_EVERY: Final = 1.0
+
+
+def pause(documents: int, took: float) -> float:
+    """Seconds from a commit's beginning to the next one's, by how many documents it had and how long it took."""
+    shared = min(FOR_EACH * documents, SHARED)
+    return min(max(shared, 2 * took if documents > 1 else 0.0), LONGEST)
 
 
 class Committing(Protocol):
@@ -60,7 +69,7 @@ class Writer:
         self._dirty: dict[Committing, None] = {}
         self._waiting = 0
         self._began = float("-inf")
-        self._interval = INTERVAL
+        self._pause = 0.0
         self._busy = False
         self._timer: asyncio.TimerHandle | None = None
         self._started = 0
@@ -89,7 +98,7 @@ class Writer:
         if self._waiting >= GROUP:
             self._start()
         elif self._timer is None:
-            wait = self._began + self._interval - self._clock.monotonic()
+            wait = self._began + self._pause - self._clock.monotonic()
             if wait <= 0:
                 self._start()
             else:
@@ -147,7 +156,7 @@ class Writer:
                     room.conflicted()
                 else:
                     room.moved(head)
-        self._next()
+        self._next(len(rooms))
         errors = [] if isinstance(result, BaseException) else self._release(rooms, result)
         self._settle()
         if errors:
@@ -166,13 +175,13 @@ class Writer:
                 errors.append(error)
         return errors
 
-    def _next(self) -> None:
+    def _next(self, documents: int) -> None:
         """The next group starts before this one is fanned out, so that the disk is not kept waiting."""
         now = self._clock.monotonic()
-        self._interval = min(max(INTERVAL, 2 * (now - self._began)), LONGEST)
+        self._pause = pause(documents, now - self._began)
         if not self._dirty:
             return
-        wait = self._began + self._interval - now
+        wait = self._began + self._pause - now
         if wait <= 0 or self._waiting >= GROUP:
             self._start()
         elif self._timer is None:
