@@ -66,10 +66,11 @@ def test_another_task_and_something_new_are_as_near_as_the_card(home: Home) -> N
     phone = home.phone
     phone.open()
     card = phone.page.get_by_role("region", name="You were working on")
+    expect(phone.page.locator(".tasks a").first).to_be_visible()
     card.get_by_role("button", name="Something new").click()
     expect(phone.page.get_by_label("New task")).to_be_focused()
     card.get_by_role("button", name="Another task").click()
-    assert phone.page.evaluate("document.activeElement.getAttribute('href').startsWith('/t/')")
+    phone.page.wait_for_function("document.activeElement.getAttribute('href')?.startsWith('/t/')")
 
 
 def test_inside_the_task_one_may_ask_again_where_it_stands(home: Home) -> None:

@@ -32,7 +32,7 @@ def test_without_a_server_a_task_opens_is_written_in_and_loses_nothing(
     expect(page.locator(".notice")).to_have_count(0)  # a server that is away for a moment is no news
     laptop.write("Written offline. ")
     expect(laptop.light).to_contain_text("kept on this device")
-    expect(page.locator(".notice")).to_contain_text("The server is away", timeout=8_000)
+    expect(page.locator(".notice")).to_contain_text("The server is away")
     laptop.picture("truth-away")
 
     page.reload()
