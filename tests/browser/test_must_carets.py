@@ -116,7 +116,7 @@ def test_18_deleting_everything_offline_keeps_what_another_inserted_meanwhile(sh
     laptop.write(" and new ones").wait_until("saved")
     phone.context.set_offline(False)
     for device in sheet:
-        expect(device.editor).to_contain_text("and new ones", timeout=15_000)
+        expect(device.editor).to_contain_text("and new ones")
         expect(device.editor).not_to_contain_text("old words")
 
 

@@ -13,8 +13,8 @@ from playwright.sync_api import expect
 pytestmark = pytest.mark.browser
 
 SOON = 5.0
-"""Seconds. People are promised one; the rest is for a machine that does other things too. A page that is not told learns
-of it when its ticket ends, in minutes."""
+"""Seconds. People are promised one; the rest is for a machine that does other things too. A page that is not told
+learns of it when its ticket ends, in minutes."""
 NOTE_THE_END = """() => {
   const watched = {attributes: true, attributeFilter: ["contenteditable"]};
   new MutationObserver(() => (window.ended ??= Date.now())).observe(document.querySelector(".words"), watched);

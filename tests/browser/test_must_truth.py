@@ -98,7 +98,7 @@ def test_16_a_socket_that_died_without_a_word_is_given_up_within_seconds_and_not
     laptop.page.wait_for_timeout(3_000)
     light, _ = laptop.page.evaluate(SEEN)
     assert light != "saved"
-    laptop.wait_until("saved", within=12)
+    laptop.wait_until("saved", within=20)  # the provider itself would give it up after 30 s
     assert line.opened == opened + 1
     assert "before. meanwhile." in logged(laptop)
 
@@ -288,7 +288,7 @@ def test_2_4_and_6_after_kill_9_with_two_devices_open_all_is_there_once_and_ever
         device.wait_until("offline")
     server.start()
     for device in (laptop, phone):
-        device.wait_until("saved", within=20)
+        device.wait_until("saved")
         expect(device.people).to_contain_text("2 devices")  # nobody has typed since
         expect(device.editor.locator("p")).to_have_text(["said once. "])
     assert logged(laptop) == "said once. "
