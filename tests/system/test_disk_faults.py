@@ -8,9 +8,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-import anyio
 import pytest
-from kit.disk_faults import failing, read_words, write_until_it_fails, write_word
+from kit.disk_faults import failing, read_words, write_until_it_fails, write_when_taken, write_word
 from kit.running_server import CLEW, environment
 from kit.served import Served
 from kit.wire import Closed
@@ -59,16 +58,7 @@ async def fail_and_recover(folder: Path, call: str, error: str, first: int, size
         closed = await write_until_it_fails(served, task, confirmed, size)
         assert closed.code == 1013 and confirmed
         assert await read_words(served, task) == "".join(confirmed), "reading goes on"
-        refused = 0
-        with anyio.fail_after(30):
-            while True:
-                try:
-                    await write_word(served, task, "after")
-                    break
-                except Closed as again:
-                    assert again.code == 1013
-                    refused += 1
-                    await anyio.sleep(0.3)
+        refused = await write_when_taken(served, task, "after")
         assert refused >= TIMES - 1, "the server is read-only for as long as the disk is"
         assert await read_words(served, task) == "".join(confirmed) + "after"
         assert "all is sound" in served.server.clew("verify")
