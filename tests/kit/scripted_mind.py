@@ -61,7 +61,7 @@ async def _step(word: str, rest: str, message: Message, brief: Brief) -> AsyncIt
         case "fall":
             yield FellBack(rest)
         case "hold":
-            while not Path(rest).exists():  # noqa: ASYNC110 (another process makes it)
+            while not Path(rest).exists():  # noqa: ASYNC110, ASYNC240 (another process makes it)
                 await anyio.sleep(0.01)
         case "block":
             time.sleep(float(rest))  # noqa: ASYNC251

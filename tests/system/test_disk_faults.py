@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from kit.disk_faults import failing, read_words, write_until_it_fails, write_when_taken, write_word
-from kit.running_server import CLEW, environment
+from kit.running_server import CLEW, PATIENCE, environment
 from kit.served import Served
 from kit.wire import Closed
 
@@ -86,7 +86,7 @@ async def test_a_disk_that_never_syncs_again_loses_nothing_that_was_confirmed(tm
 def serve_in_vain(data: Path, *before: str) -> str:
     """What a server says that does not start."""
     command = [*before, *CLEW, "serve", "--data", str(data), "--port", "0", "--no-browser", "--no-agent"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, env=environment(), check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, env=environment(), check=False)
     assert done.returncode == 1, done
     assert done.stdout == ""
     return done.stderr

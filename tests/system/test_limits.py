@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from kit.running_server import running_server
 from kit.served import Served
-from kit.stalled import raw_socket, resident
+from kit.stalled import raw_socket, resident, until_parked
 from pycrdt import Doc, Text
 
 from crdt_docs.messages import QueryAwareness, SyncStep1
