@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 from kit.devices import Device, Devices
-from playwright.sync_api import Request, expect
+from playwright.sync_api import expect
+from pycrdt import Doc
+
+from crdt_docs.updates.vectors import decode_state_vector
 
 pytestmark = pytest.mark.browser
 
@@ -37,34 +40,23 @@ def continue_on(device: Device, task: str) -> Device:
     return device
 
 
-def places_told(device: Device) -> list[Any]:
-    """Where its page says from now on that its person is, the last word at the end."""
-    told: list[Any] = []
-
-    def note(request: Request) -> None:
-        if request.method == "PATCH" and "place" in (body := request.post_data_json or {}):
-            told.append(body["place"]["where"])
-
-    device.context.on("request", note)
-    return told
-
-
-def wait_for_place(operator: Device, task: str, told: list[Any]) -> None:
-    """Until the server knows the last place that a page has told it."""
-    known = None
+def wait_for_place(operator: Device, task: str, but: Any = None) -> Any:
+    """Wait until the server knows that its person is behind the last letter of a device, and not ``but`` there."""
     for _ in range(200):
         place = operator.ask("GET", f"/tasks/{task}/resume").json()["place"]
-        known = place and place["where"]
-        if told and known == told[-1] and known.get("caret"):
-            return
+        behind = ((place or {}).get("where", {}).get("caret") or {}).get("item")
+        doc: Doc[Any] = Doc()
+        doc.apply_update(operator.ask("GET", f"/tasks/{task}/export?format=yjs").body())
+        written = decode_state_vector(doc.get_state())
+        if behind and behind != but and behind["clock"] == written[behind["client"]] - 1:
+            return behind
         operator.page.wait_for_timeout(50)
-    raise AssertionError((known, told))
+    raise AssertionError((place, written))
 
 
 def test_the_phone_and_another_laptop_go_on_at_the_very_place_where_the_laptop_was_closed(
     devices: Devices, laptop: Device, operator: Device, task: str
 ) -> None:
-    told = places_told(laptop)
     laptop.add("Ask a question", "Who signs for Acme?")
     laptop.page.get_by_role("button", name="+ Document").click()
     laptop.page.get_by_label("Title of the document").fill("Letter to Acme")
@@ -77,7 +69,7 @@ def test_the_phone_and_another_laptop_go_on_at_the_very_place_where_the_laptop_w
     laptop.wait_until("saved")
     path = laptop.page.url.rpartition("/")[2]
     laptop.page.goto("about:blank")  # before where one is had settled
-    wait_for_place(operator, path, told)
+    left_at = wait_for_place(operator, path)
     laptop.context.close()
 
     phone = devices.new("phone", "dark").sign_in(operator.invite())
@@ -98,9 +90,8 @@ def test_the_phone_and_another_laptop_go_on_at_the_very_place_where_the_laptop_w
     expect(mark).to_have_count(0)
     expect(phone.editor.locator("> *").nth(29)).to_have_text(f"Here and there {LINES[29]}")
     phone.wait_until("saved")
-    told = places_told(phone)
     phone.page.get_by_role("link", name="All tasks").click()
-    wait_for_place(operator, path, told)
+    wait_for_place(operator, path, left_at)
 
     other = continue_on(devices.new().sign_in(operator.invite()), task)
     expect(other.editor).to_be_focused()
