@@ -19,7 +19,7 @@ from agent.clerk import Clerk
 from agent.mind import Brief, FellBack, Filed, Named, Narrated, Proposal, Said, Thought, Unfiled
 from agent.models import Limits, open_mind
 
-QUICK = Limits(connect=2, first_token=2, between_tokens=2, turn=10)
+QUICK = Limits(connect=10, first_token=10, between_tokens=10, turn=30)
 FILED = Filed((Proposal("constraint", "No calls.", "m1", "No calls."),))
 CLERK = (FILED, Unfiled("perhaps later", "m1"), Said("The clerk's answer."), Named("The clerk's name"))
 NOTHING: dict[str, Any] = {"entries": [], "name": "", "narrative": ""}
@@ -86,13 +86,16 @@ async def test_an_answer_is_streamed_after_what_the_clerk_filed(served: Served) 
 
 
 async def test_each_piece_is_said_when_it_comes(served: Served) -> None:
-    served.wire.steps[:] = [replace(PLAIN, between=0.2), Form(NOTHING)]
-    moments: list[float] = []
+    served.wire.steps[:] = [replace(PLAIN, stall_after=2)]  # and nothing more ever
+    said: list[str] = []
     async with served.mind() as mind:
-        async for thought in mind.think(brief("The cap?")):
-            if isinstance(thought, Said):
-                moments.append(anyio.current_time())
-    assert moments[-1] - moments[0] > 0.3
+        with anyio.CancelScope() as scope, anyio.fail_after(20):
+            async for thought in mind.think(brief("The cap?")):
+                if isinstance(thought, Said):
+                    said.append(thought.text)
+                    if len(said) == 2:
+                        scope.cancel()
+    assert said == list(PLAIN.pieces[:2])
 
 
 async def test_what_is_read_is_told_apart_and_the_critical_stands_right_before_the_question(served: Served) -> None:
@@ -206,7 +209,7 @@ async def test_a_service_that_keeps_failing_is_given_up(served: Served) -> None:
 async def test_an_answer_that_breaks_off_goes_on_where_it_was(served: Served, trouble: str) -> None:
     broken = replace(Answer(("The notice period ", "is thir")), **{trouble: 2})  # type: ignore[arg-type]
     rest = Answer(("period is thir", "ty days."))
-    thoughts = await served.think(broken, rest, Form(NOTHING), limits=replace(QUICK, between_tokens=0.3))
+    thoughts = await served.think(broken, rest, Form(NOTHING), limits=replace(QUICK, between_tokens=1))
     assert spoken(thoughts) == "The notice period is thirty days."
     assert fell_back(thoughts) == []
     assert "The notice period is thir" in sent(served.wire, 1)
@@ -259,9 +262,9 @@ async def test_an_answer_that_does_not_end_well_is_the_clerks(served: Served, en
 
 async def test_a_first_word_that_does_not_come_is_not_waited_for(served: Served) -> None:
     start = anyio.current_time()
-    thoughts = await served.think(replace(PLAIN, wait=5), limits=replace(QUICK, first_token=0.2))
+    thoughts = await served.think(replace(PLAIN, wait=30), limits=replace(QUICK, first_token=0.2))
     assert fell_back(thoughts) == ["The model did not answer in time."]
-    assert anyio.current_time() - start < 2
+    assert anyio.current_time() - start < 15
 
 
 async def test_a_service_that_is_not_there_is_told_of(served: Served) -> None:
@@ -330,8 +333,8 @@ async def test_stopping_a_turn_closes_the_connection_at_once(served: Served) -> 
                 if isinstance(thought, Said):
                     start = anyio.current_time()
                     scope.cancel()
-        assert anyio.current_time() - start < 0.2
-        with anyio.fail_after(0.5):
+        assert anyio.current_time() - start < 4
+        with anyio.fail_after(4):  # all of its words would take ten seconds
             await served.wire.left.wait()
 
 

@@ -79,12 +79,12 @@ async def test_a_worker_that_ends_hangs_or_babbles_is_lost(life: str, why: str) 
         with pytest.raises(WorkerLost, match=why):
             await worker.hear()
         await worker.end()
-        wait_until(gone(worker.pid), 1)
+        wait_until(gone(worker.pid), 10)
 
 
 async def test_signs_of_life_keep_a_busy_worker() -> None:
-    life = "\n    for _ in range(8): time.sleep(0.1); say(word='alive')\n    say(word='boundary')"
-    async with nursery_of(life, patience=0.5) as nursery:
+    life = "\n    for _ in range(15): time.sleep(0.1); say(word='alive')\n    say(word='boundary')"
+    async with nursery_of(life, patience=1.2) as nursery:
         worker = await nursery.bear()
         assert await worker.hear() == Boundary()
         await worker.end()

@@ -12,7 +12,7 @@ from kit.running_server import RunningServer, running_server
 from playwright.sync_api import Browser, expect, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-expect.set_options(timeout=20_000)  # what comes ends the wait at once; a busy machine takes its time
+expect.set_options(timeout=30_000)  # what comes ends the wait at once; a busy machine takes its time
 
 
 @pytest.fixture(scope="session")

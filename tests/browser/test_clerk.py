@@ -25,7 +25,7 @@ def test_what_is_said_on_the_laptop_is_filed_and_stands_on_the_phone_after_the_l
             )
             laptop.composer.press("Enter")
             answer = laptop.talk.locator(".message.agent")
-            expect(answer.locator(".refs")).to_contain_text("150 k€", timeout=30_000)
+            expect(answer.locator(".refs")).to_contain_text("150 k€")
             expect(laptop.section("Must hold")).to_contain_text("150 k€")
             expect(laptop.section("Decided")).to_contain_text("30 days")
             expect(laptop.section("Questions")).to_contain_text("Who signs for Acme?")
@@ -45,7 +45,7 @@ def test_what_is_said_on_the_laptop_is_filed_and_stands_on_the_phone_after_the_l
             phone = devices.new("phone", "dark").sign_in(link)
             card = phone.page.get_by_role("region", name="You were working on “Acme contract”")
             for words in ("150 k€", "30 days", "Who signs for Acme?"):
-                expect(card.locator(".paragraph")).to_contain_text(words, timeout=20_000)
+                expect(card.locator(".paragraph")).to_contain_text(words)
             phone.picture("clerk-phone-dark")
             card.get_by_role("link", name="Continue").click()
             answer = phone.show("Conversation").talk.locator(".message.agent")

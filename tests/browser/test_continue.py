@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 from kit.devices import Device, Devices
 from playwright.sync_api import expect
+from pycrdt import Doc
+
+from crdt_docs.updates.vectors import decode_state_vector
 
 pytestmark = pytest.mark.browser
 
@@ -31,19 +34,24 @@ PASTE = """(words, html) => {
 def continue_on(device: Device, task: str) -> Device:
     """Take up the task by its card."""
     card = device.page.get_by_role("region", name=f"You were working on “{task}”")
-    expect(card.locator(".paragraph")).to_be_visible(timeout=15_000)
+    expect(card.locator(".paragraph")).to_be_visible()
     card.get_by_role("link", name="Continue").click()
     expect(device.editor).to_be_attached()
     return device
 
 
-def wait_for_place(operator: Device, task: str) -> None:
-    """Until the server knows where its person is in the task."""
-    for _ in range(100):
-        if (place := operator.ask("GET", f"/tasks/{task}/resume").json()["place"]) and place["where"].get("caret"):
-            return
+def wait_for_place(operator: Device, task: str, but: Any = None) -> Any:
+    """Wait until the server knows that its person is behind the last letter of a device, and not ``but`` there."""
+    for _ in range(200):
+        place = operator.ask("GET", f"/tasks/{task}/resume").json()["place"]
+        behind = ((place or {}).get("where", {}).get("caret") or {}).get("item")
+        doc: Doc[Any] = Doc()
+        doc.apply_update(operator.ask("GET", f"/tasks/{task}/export?format=yjs").body())
+        written = decode_state_vector(doc.get_state())
+        if behind and behind != but and behind["clock"] == written[behind["client"]] - 1:
+            return behind
         operator.page.wait_for_timeout(50)
-    raise AssertionError(place)
+    raise AssertionError((place, written))
 
 
 def test_the_phone_and_another_laptop_go_on_at_the_very_place_where_the_laptop_was_closed(
@@ -61,12 +69,12 @@ def test_the_phone_and_another_laptop_go_on_at_the_very_place_where_the_laptop_w
     laptop.wait_until("saved")
     path = laptop.page.url.rpartition("/")[2]
     laptop.page.goto("about:blank")  # before where one is had settled
-    wait_for_place(operator, path)
+    left_at = wait_for_place(operator, path)
     laptop.context.close()
 
     phone = devices.new("phone", "dark").sign_in(operator.invite())
     card = phone.page.get_by_role("region", name=f"You were working on “{task}”")
-    expect(card.locator(".last")).to_contain_text("Letter to Acme", timeout=15_000)
+    expect(card.locator(".last")).to_contain_text("Letter to Acme")
     expect(card.locator(".last")).to_contain_text("You · Chrome on Linux")
     expect(card.locator(".paragraph")).to_contain_text("Who signs for Acme?")
     phone.picture("continue-card-phone-dark")
@@ -82,9 +90,8 @@ def test_the_phone_and_another_laptop_go_on_at_the_very_place_where_the_laptop_w
     expect(mark).to_have_count(0)
     expect(phone.editor.locator("> *").nth(29)).to_have_text(f"Here and there {LINES[29]}")
     phone.wait_until("saved")
-    moved: Any = lambda request: request.method == "PATCH" and "place" in (request.post_data or "")  # noqa: E731
-    with phone.page.expect_request(moved):
-        phone.page.get_by_role("link", name="All tasks").click()
+    phone.page.get_by_role("link", name="All tasks").click()
+    wait_for_place(operator, path, left_at)
 
     other = continue_on(devices.new().sign_in(operator.invite()), task)
     expect(other.editor).to_be_focused()

@@ -99,14 +99,14 @@ def test_a_session_is_bound_refreshed_and_shown_and_a_copied_cookie_jar_opens_no
         phone = plain.new("phone", "dark").sign_in(laptop.invite()).open_task("Acme contract")
         assert level(phone) == "software" and set(cookie_jar(phone.context)) == {"__Host-clew"}
         phone.write(" Nothing is due.").wait_until("saved")
-        expect(laptop.editor).to_contain_text("Nothing is due.", timeout=30_000)
+        expect(laptop.editor).to_contain_text("Nothing is due.")
 
         for victim in (laptop, phone):
             thief = copy_of_the_jar_opens_nothing(victim, plain, server)
         sockets: list[str] = []
         thief.page.on("websocket", lambda socket: sockets.append(socket.url))
         thief.open(f"/t/{laptop.page.url.rpartition('/')[2]}")
-        expect(thief.page.get_by_text("clew link")).to_be_visible(timeout=30_000)
+        expect(thief.page.get_by_text("clew link")).to_be_visible()
         assert sockets == []
         look_at_the_list(laptop)
         page_without_a_secure_context_says_what_it_lacks(plain.new("phone", "dark"), server)
@@ -135,7 +135,7 @@ def page_without_a_secure_context_says_what_it_lacks(device: Device, server: Run
     device.page.get_by_role("button", name="Menu").click()
     device.page.get_by_role("button", name="Devices").click()
     dialog = device.page.get_by_role("dialog")
-    expect(dialog).to_contain_text("This page came by plain HTTP", timeout=30_000)
+    expect(dialog).to_contain_text("This page came by plain HTTP")
     expect(dialog.get_by_role("listitem").filter(has_text="this device")).to_contain_text("no key")
 
 

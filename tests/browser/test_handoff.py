@@ -133,7 +133,7 @@ def test_a_task_is_handed_over_by_its_address_by_a_code_to_scan_and_by_one_to_ty
     number = number_on(other.page)
     dialog_of(laptop).get_by_role("button", name=number).click()
     expect(other.editor).to_be_attached()
-    assert other.page.url == address
+    expect(other.page).to_have_url(address)
 
 
 def test_a_device_that_is_signed_out_hears_nothing_more_in_any_tab_and_gets_its_unsent_words(
@@ -148,7 +148,7 @@ def test_a_device_that_is_signed_out_hears_nothing_more_in_any_tab_and_gets_its_
     phone.page.route_web_socket(re.compile("/sync/"), pass_on)
     phone.sign_in(operator.invite())
     toast = laptop.page.locator(".toast").filter(has_text="New device")
-    expect(toast).to_be_visible(timeout=1_000 * 5)
+    expect(toast).to_be_visible()
     toast.hover()  # it stays while one is at it
     phone.page.goto(address)
     phone.show("Document").write("sent. ").wait_until("saved")
@@ -173,4 +173,4 @@ def test_a_device_that_is_signed_out_hears_nothing_more_in_any_tab_and_gets_its_
         assert "for others only" not in page.content()
     phone.page.goto(address)  # and so is a page told that was not open when it happened
     expect(phone.page.get_by_role("heading", name="This device was signed out")).to_be_visible()
-    assert listing.evaluate("Object.keys(localStorage).filter(name => name.startsWith('clew.kept')).length") == 0
+    listing.wait_for_function("!Object.keys(localStorage).some(name => name.startsWith('clew.kept'))")

@@ -41,7 +41,7 @@ def test_axe_finds_nothing_wrong_on_any_screen_light_or_dark(home: Home) -> None
         assert complaints(phone.page) == [], panel
     phone.open()
     card = phone.page.get_by_role("region", name="You were working on")
-    expect(card.locator(".paragraph")).to_contain_text("Never below", timeout=15_000)
+    expect(card.locator(".paragraph")).to_contain_text("Never below")
     card.get_by_text("Everything that stands").click()
     assert complaints(phone.page) == []
 
@@ -59,7 +59,7 @@ def test_the_page_speaks_chinese_where_the_browser_does_or_is_told_to_and_keeps_
     page.reload()
     card = page.get_by_role("region", name="您之前在处理")
     expect(card.get_by_role("heading", level=2)).to_have_text(f"您之前在处理“{home.task}”。要继续吗？")
-    expect(card.locator(".paragraph")).to_contain_text("Never below", timeout=15_000)
+    expect(card.locator(".paragraph")).to_contain_text("Never below")
     assert phone.overflow() == 0
     assert complaints(phone.page) == []
     phone.picture("looks-phone-return-zh")
@@ -82,7 +82,7 @@ def test_others_typing_is_read_out_in_few_words_and_never_by_the_letter(home: Ho
     laptop.page.evaluate(HEAR)
     phone.write("forty letters and more, one after the other")
     expect(laptop.editor).to_contain_text("one after the other")
-    laptop.page.wait_for_function("window.spoken.length > 0", timeout=12_000)
+    laptop.page.wait_for_function("window.spoken.length > 0")
     spoken: list[str] = laptop.page.evaluate("window.spoken")
     assert len(spoken) <= 3, spoken
     assert "forty" not in json.dumps(spoken)

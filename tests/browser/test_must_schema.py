@@ -124,7 +124,7 @@ def test_17_a_page_that_is_too_old_for_a_document_does_not_open_it_and_changes_n
     assert raised
     before = laptop.ask("GET", export).body()
     laptop.open(f"/t/{task}")
-    expect(laptop.page.get_by_role("alert")).to_contain_text("newer Clew", timeout=15_000)
+    expect(laptop.page.get_by_role("alert")).to_contain_text("newer Clew")
     expect(laptop.editor).to_have_count(0)
     laptop.page.wait_for_timeout(500)
     assert laptop.ask("GET", export).body() == before

@@ -82,8 +82,9 @@ def test_a_device_is_renamed_and_signed_out_from_another_after_one_is_asked(
     devices: Devices, home: Home, operator: Device
 ) -> None:
     phone, lost = home.phone, devices.new().sign_in(operator.invite())
+    assert lost.ask("PATCH", f"/devices/{lost.ask('GET', '/me').json()['device']}", {"name": "The other one"}).ok
     dialog = dialog_of(phone.page, "Devices")
-    other = dialog.get_by_role("listitem").filter(has_not_text="this device").first
+    other = dialog.get_by_role("listitem").filter(has_text="The other one")
     other.get_by_role("button", name="Rename").click()
     dialog.get_by_label("Name of the device").fill("Lost laptop")
     dialog.get_by_role("button", name="Save").click()

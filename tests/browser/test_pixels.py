@@ -133,7 +133,7 @@ def prepare(device: Device, what: str, theme: Theme, language: Language) -> None
         if path != "/" or page.locator("html").get_attribute("lang") != {"en": "en", "zh": "zh-Hans"}[language]:
             device.open()
         card = page.get_by_role("region", name=say("return.heading", name=TASK))
-        expect(card.locator(".paragraph")).to_contain_text("150 k€", timeout=20_000)
+        expect(card.locator(".paragraph")).to_contain_text("150 k€")
         if what == "list":
             page.get_by_role("heading", name=say("list.title")).evaluate("title => title.scrollIntoView()")
         return
@@ -141,9 +141,9 @@ def prepare(device: Device, what: str, theme: Theme, language: Language) -> None
     device.wait_until("saved")
     expect(device.editor).to_be_attached()
     expect(device.page.locator(".also")).to_contain_text("Chrome on Linux")
-    expect(device.talk).to_contain_text(say("talk.no_agent"), timeout=15_000)
+    expect(device.talk).to_contain_text(say("talk.no_agent"))
     if device.page.viewport_size != {"width": 1280, "height": 800}:
-        expect(device.talk).to_contain_text(say("talk.on_device", device="Chrome on Linux"), timeout=15_000)
+        expect(device.talk).to_contain_text(say("talk.on_device", device="Chrome on Linux"))
     if what != "task":
         page.locator(f".panel-nav [data-shows={what}]").click()
     page.evaluate("document.activeElement.blur()")

@@ -20,7 +20,7 @@ def test_the_phone_is_offered_what_the_laptop_was_on_and_is_one_tap_from_it(home
     card = phone.page.get_by_role("region", name="You were working on")
     expect(card.get_by_role("heading", level=2)).to_have_text(f"You were working on “{home.task}”. Continue?")
     for words in ("Never below 150 k€", "Who signs?", "Send the draft to Acme"):
-        expect(card.locator(".paragraph")).to_contain_text(words, timeout=15_000)
+        expect(card.locator(".paragraph")).to_contain_text(words)
     assert phone.overflow() == 0
     phone.picture("return-phone-dark")
     card.get_by_role("link", name="Continue").click()
@@ -41,7 +41,7 @@ def test_what_others_did_meanwhile_is_told_with_who_did_it(home: Home, shared_se
     assert httpx2.post(url, json={"text": "Acme called."}, headers=bearer, trust_env=False).status_code == 201
     phone.open()
     card = phone.page.get_by_role("region", name="You were working on")
-    expect(card.get_by_role("heading", name="1 change since you last looked")).to_be_visible(timeout=15_000)
+    expect(card.get_by_role("heading", name="1 change since you last looked")).to_be_visible()
     expect(card.locator(".changes")).to_contain_text("Acme called.")
     expect(card.locator(".changes")).to_contain_text("Message · added · mia")
     phone.picture("return-changes-phone-dark")
@@ -57,7 +57,7 @@ def test_what_is_wrong_on_the_card_is_corrected_there_for_everyone(home: Home) -
     card.get_by_role("button", name="Correct “Net 30 days”").click()
     card.get_by_label("Change the words").fill("Net 45 days")
     card.get_by_role("button", name="Save").click()
-    expect(card.get_by_role("status")).to_contain_text("Corrected", timeout=15_000)
+    expect(card.get_by_role("status")).to_contain_text("Corrected")
     expect(card.locator(".facts")).to_contain_text(["Net 45 days"])
     expect(laptop.section("Decided")).to_contain_text("Net 45 days")
 
@@ -66,10 +66,11 @@ def test_another_task_and_something_new_are_as_near_as_the_card(home: Home) -> N
     phone = home.phone
     phone.open()
     card = phone.page.get_by_role("region", name="You were working on")
+    expect(phone.page.locator(".tasks a").first).to_be_visible()
     card.get_by_role("button", name="Something new").click()
     expect(phone.page.get_by_label("New task")).to_be_focused()
     card.get_by_role("button", name="Another task").click()
-    assert phone.page.evaluate("document.activeElement.getAttribute('href').startsWith('/t/')")
+    phone.page.wait_for_function("document.activeElement.getAttribute('href')?.startsWith('/t/')")
 
 
 def test_inside_the_task_one_may_ask_again_where_it_stands(home: Home) -> None:
@@ -77,7 +78,7 @@ def test_inside_the_task_one_may_ask_again_where_it_stands(home: Home) -> None:
     laptop.page.get_by_role("button", name="Menu").click()
     laptop.page.get_by_role("button", name="Where this stands").click()
     card = laptop.page.get_by_role("region", name="Where this stands")
-    expect(card.locator(".paragraph")).to_contain_text("Never below 150 k€", timeout=15_000)
+    expect(card.locator(".paragraph")).to_contain_text("Never below 150 k€")
     laptop.picture("return-laptop")
     laptop.page.get_by_role("button", name="Close").click()
     expect(card).to_have_count(0)

@@ -194,13 +194,13 @@ def decide_and_ask(walk: Walk, laptop: Device) -> None:
     for section, text in (("constraints", "must"), ("decisions", "decided"), ("questions", "question")):
         expect(walk.section(laptop, section)).to_contain_text(words[text])
     expect(laptop.page.locator(".people .person").filter(has_text="Clew")).to_contain_text(walk.say("people.ai"))
-    expect(laptop.talk.locator(".agent-state")).to_have_count(0, timeout=20_000)
+    expect(laptop.talk.locator(".agent-state")).to_have_count(0)
     laptop.wait_until("saved")
     walk.step(laptop, "4-decided")
     walk.send(laptop, words["ask"])
     expect(answers).to_have_count(2, timeout=40_000)
     expect(answers.last.locator(".said")).to_contain_text(words["decided"])
-    expect(laptop.talk.locator(".agent-state")).to_have_count(0, timeout=20_000)
+    expect(laptop.talk.locator(".agent-state")).to_have_count(0)
     laptop.wait_until("saved")
     walk.step(laptop, "5-asked")
 
@@ -210,7 +210,7 @@ def go_on_by_phone(walk: Walk, laptop: Device, phone: Device) -> None:
     say, words = walk.say, walk.words
     card = walk.card(phone)
     for text in ("must", "decided", "question"):
-        expect(card.locator(".paragraph")).to_contain_text(words[text], timeout=20_000)
+        expect(card.locator(".paragraph")).to_contain_text(words[text])
     walk.step(phone, "6-phone")
     card.get_by_role("link", name=say("return.continue")).click()
     walk.show(phone, "ledger")
@@ -230,7 +230,7 @@ def go_on_by_phone(walk: Walk, laptop: Device, phone: Device) -> None:
     phone.wait_until("offline")
     phone.write(words["offline"])
     expect(phone.light).to_contain_text(say("light.offline_kept"))
-    expect(phone.page.locator(".notice")).to_contain_text(say("away.kept"), timeout=10_000)
+    expect(phone.page.locator(".notice")).to_contain_text(say("away.kept"))
     walk.step(phone, "8-offline")
     phone.context.set_offline(False)
     phone.wait_until("saved")
@@ -262,7 +262,7 @@ def come_back(walk: Walk, laptop: Device, phone: Device, server: RunningServer) 
     later = Device(laptop.context, laptop.context.new_page(), server, ARTIFACTS).open()
     card = walk.card(later)
     for text in ("must", "decided", "answer"):
-        expect(card).to_contain_text(words[text], timeout=20_000)
+        expect(card).to_contain_text(words[text])
     expect(card.locator(".changes")).to_contain_text(words["later"].rstrip(".。"))
     walk.step(later, "10-tomorrow")
     card.get_by_role("link", name=walk.say("return.continue")).click()

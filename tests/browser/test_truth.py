@@ -32,7 +32,7 @@ def test_without_a_server_a_task_opens_is_written_in_and_loses_nothing(
     expect(page.locator(".notice")).to_have_count(0)  # a server that is away for a moment is no news
     laptop.write("Written offline. ")
     expect(laptop.light).to_contain_text("kept on this device")
-    expect(page.locator(".notice")).to_contain_text("The server is away", timeout=8_000)
+    expect(page.locator(".notice")).to_contain_text("The server is away")
     laptop.picture("truth-away")
 
     page.reload()
@@ -87,7 +87,7 @@ def test_words_that_the_server_refuses_for_good_are_offered_and_can_be_put_back(
     cutter.holds = False
     cutter.end(4409, "client id of another")
     offer = laptop.page.get_by_role("group", name="Words of yours that never got through")
-    expect(offer).to_contain_text("Taken. Never through.", timeout=15_000)
+    expect(offer).to_contain_text("Taken. Never through.")
     expect(offer).to_contain_text("Nor this.")
     laptop.wait_until("saved")
     expect(laptop.editor).to_have_text("Taken. ")
@@ -131,9 +131,9 @@ def test_11_a_version_that_the_server_restored_is_not_mixed_with_what_the_phone_
     server.start()
     phone.context.set_offline(False)
     offer = phone.page.get_by_role("group", name="Words of yours that never got through")
-    expect(offer).to_contain_text("Version three. From the phone.", timeout=20_000)
+    expect(offer).to_contain_text("Version three. From the phone.")
     expect(offer).to_contain_text("restored or repaired")
     for device in (laptop, phone):
-        device.wait_until("saved", within=20)
+        device.wait_until("saved")
         expect(device.editor).to_have_text("Version three.")
     phone.picture("truth-restored-phone-dark")

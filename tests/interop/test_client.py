@@ -82,9 +82,9 @@ async def test_edits_made_offline_are_kept_and_a_barrier_waits_for_their_deliver
             proxy.mend()
             with anyio.fail_after(30):
                 await roaming.barrier()
-            await until(other, lambda: "in the tunnel. " in str(theirs))
             await until(roaming, lambda: "meanwhile. " in str(mine))
-            assert str(mine) == str(theirs)
+            await until(other, lambda: str(theirs) == str(mine))
+            assert "in the tunnel. " in str(mine)
             assert "on land" not in str(mine)
 
 

@@ -118,7 +118,13 @@ async def test_two_codemirrors_write_in_a_root_of_their_own(served: Served, chro
         laptop, phone = await stage.device("owner", "laptop", 0.02), await stage.device("owner", "phone", 0.12)
         a, c = await stage.tab(laptop), await stage.tab(phone)
         b = await stage.tab(laptop)
-        await together(say(a, "first tab\n"), say(b, "second tab\n"), say(c, "phone 😀\n"))
+        await say(a, "one\ntwo\nthree")
+        await stage.settled()  # each at a line of its own: at one place, their letters would mix
+        for tab, line in ((a, "one"), (b, "two"), (c, "three")):
+            await tab.evaluate("line => window.put_caret(line)", line)
+        await together(say(a, " first tab"), say(b, " second tab"), say(c, " phone 😀"))
+        await stage.settled()
+        await a.evaluate("window.focus_end()")
         laptop.wire.cut()
         await together(say(a, "a offline "), say(c, "c goes on "))
         await say(b, "b after a ")
@@ -126,13 +132,14 @@ async def test_two_codemirrors_write_in_a_root_of_their_own(served: Served, chro
         await together(say_until_back(a, "a back"), say_until_back(b, "b back"), say(c, "still here"))
         await press(a, "Control+z", "Control+y")
         final = await stage.settled()
-        states = [await tab.evaluate("window.provider.awareness.getStates().size") for tab in stage.tabs()]
-    assert states == [3, 3, 3]
+        present = "() => window.provider.awareness.getStates().size === 3"
+        await together(*(tab.wait_for_function(present) for tab in stage.tabs()))
     doc = Doc[Any]()
     text = doc.get("plain", type=Text)
     doc.apply_update(served.api.export(task))
     assert str(text) == final["roots"]["plain"]
-    assert "a offline" in str(text) and "phone 😀" in str(text)
+    for words in ("one first tab", "two second tab", "three phone 😀", "a offline"):
+        assert words in str(text)
 
 
 async def test_a_page_of_another_origin_gets_no_socket_even_with_a_bearer(served: Served, chromium: Browser) -> None:

@@ -35,6 +35,13 @@ def settled(seen: dict[str, Any]) -> bool:
     return bool(seen["synced"]) and seen["unsynced"] == 0 and not seen["pending"]
 
 
+async def heard_out(clients: NodeClients, name: str) -> None:
+    """Wait until the server has answered all that the client has said: a barrier's answer comes last."""
+    asked = json.dumps({"clew": "barrier", "n": 1})
+    await clients.do("say", name, payload=asked)
+    await clients.until(name, lambda seen: asked in seen["heard"])
+
+
 @VERSIONS
 async def test_two_providers_type_go_offline_and_come_back(served: Served, clients: NodeClients, version: int) -> None:
     task = served.new_task()
@@ -89,6 +96,7 @@ async def test_frames_that_are_lost_are_asked_for_and_the_count_returns_to_nothi
     await clients.do("lose", "ann", count=3)
     await clients.do("type", "ann", text="some of this never leaves", every=5)
     assert (await clients.until("wei", lambda seen: "never leaves" in seen["text"]))["text"].startswith("some of")
+    await heard_out(clients, "ann")
     lost = await clients.read("ann")
     assert lost["unsynced"] == 3  # nobody can tell it of frames that nobody has seen
     await clients.do("sync", "ann")
@@ -136,6 +144,7 @@ async def test_a_reader_is_told_so_and_what_it_writes_stays_unsynced(
     viewer = str(served.server.new_token("owner", "--role", "viewer", "--task", task)["token"])
     await enter(clients, served, "ann", task, version)
     await clients.do("insert", "ann", at=0, text="for all to see")
+    await clients.until("ann", settled)
     await enter(clients, served, "eve", task, version, token=viewer)
     seen = await clients.until("eve", settled)
     assert seen["scope"] == "readonly" and seen["text"] == "for all to see"
@@ -170,7 +179,7 @@ async def test_another_bearer_takes_over_before_the_first_one_ends(
     await enter(clients, served, "ann", task, version, token=str(first["token"]))
     await clients.until("ann", settled)
     await clients.do("token", "ann", token=str(second["token"]))
-    await asyncio.sleep(0.2)
+    await heard_out(clients, "ann")
     served.api.ask("DELETE", f"/tokens/{first['id']}")
     await clients.do("insert", "ann", at=0, text="still here")
     await clients.until("ann", settled)

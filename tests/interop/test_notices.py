@@ -32,11 +32,10 @@ async def test_stock_clients_go_on_after_a_notice_and_hocuspocus_hands_it_to_its
                 await clients.until(name, lambda seen: bool(seen["synced"]))
             app.rooms.notify(lambda who: who.user == owner.user, encode(Notice(json.dumps(NOTICE))))
             await websockets.do("insert", "y3", at=0, text="after it")
-            assert await websockets.same("y3", "y1") == await providers.same("h4", "h3") == "after it"
             for name in ("y3", "y1"):
-                seen = await websockets.read(name)
+                seen = await websockets.until(name, lambda seen: seen["text"] == "after it")
                 assert seen["connects"] == 1 and seen["codes"] == []
             for name in ("h4", "h3"):
-                heard = await providers.until(name, lambda seen: bool(seen["heard"]))
+                heard = await providers.until(name, lambda seen: seen["text"] == "after it" and bool(seen["heard"]))
                 assert [json.loads(one) for one in heard["heard"]] == [{"clew": "notice", "notice": NOTICE}]
                 assert heard["opens"] == 1

@@ -15,6 +15,9 @@ from crdt_docs.ids import new_id
 
 pytestmark = pytest.mark.node
 VERSIONS = pytest.mark.parametrize("version", [3, 1], ids=["y-websocket 3.1", "y-websocket 1.5"])
+SOON = 7.0
+"""Seconds. Takes milliseconds, and on a busy machine a second or two; y-protocols renews a state after 15 s and takes a
+silent one for gone after 30."""
 
 
 @pytest.fixture
@@ -75,7 +78,7 @@ async def test_a_client_that_is_refused_for_good_stops_for_ever(
         token = served.new_user(f"stranger-{new_id()[:8]}")
     await clients.open("ann", served.server.port, task, token)
     await clients.until("ann", lambda seen: not seen["wants"])
-    await asyncio.sleep(3)
+    await asyncio.sleep(1.5)  # it would be back within half a second
     seen = await clients.read("ann")
     assert seen["codes"] == [code]
     assert seen["connects"] == 1 and not seen["connected"]
@@ -87,7 +90,7 @@ async def test_a_malformed_frame_stops_the_client_for_ever(served: Served, clien
     await clients.until("ann", lambda seen: bool(seen["synced"]))
     await clients.do("raw", "ann", hex="0002ff")
     await clients.until("ann", lambda seen: not seen["wants"])
-    await asyncio.sleep(3)
+    await asyncio.sleep(1.5)  # it would be back within half a second
     seen = await clients.read("ann")
     assert (seen["codes"], seen["connects"]) == ([4400], 1)
 
@@ -132,7 +135,7 @@ async def test_a_restart_is_retried_and_nothing_typed_meanwhile_is_lost(served: 
 
 
 @VERSIONS
-async def test_who_rejoins_is_seen_within_a_second(served: Served, clients: NodeClients, version: int) -> None:
+async def test_who_rejoins_is_seen_before_the_next_renewal(served: Served, clients: NodeClients, version: int) -> None:
     """A client that lost its wire keeps others' clocks: a state sent again at the same clock stays invisible."""
     task = served.new_task()
     async with DelayProxy(served.server.port) as wire:
@@ -144,21 +147,21 @@ async def test_who_rejoins_is_seen_within_a_second(served: Served, clients: Node
         for _ in range(3):
             wire.cut()
             await clients.until("ann", lambda seen: not seen["connected"])
-            await clients.until("wei", lambda seen: ann not in seen["present"], 2.5)
+            await clients.until("wei", lambda seen: ann not in seen["present"], SOON)
             wire.mend()
             await clients.until("ann", lambda seen: bool(seen["synced"]))
             began = time.monotonic()
-            await clients.until("wei", lambda seen: ann in seen["present"], 1)
-            await clients.until("ann", lambda seen: wei in seen["present"], max(0.1, 1 - time.monotonic() + began))
+            await clients.until("wei", lambda seen: ann in seen["present"], SOON)
+            await clients.until("ann", lambda seen: wei in seen["present"], SOON + began - time.monotonic())
 
 
-async def test_who_vanishes_without_a_word_is_gone_within_two_seconds(served: Served, clients: NodeClients) -> None:
+async def test_who_vanishes_without_a_word_is_gone_with_the_socket(served: Served, clients: NodeClients) -> None:
     task = served.new_task()
     ann = await clients.open("ann", served.server.port, task, served.token)
     await clients.open("wei", served.server.port, task, served.token)
     await clients.until("wei", lambda seen: str(ann) in seen["present"])
     await clients.do("drop", "ann")
-    await clients.until("wei", lambda seen: str(ann) not in seen["present"], 2)
+    await clients.until("wei", lambda seen: str(ann) not in seen["present"], SOON)
 
 
 async def test_one_cannot_speak_for_another_in_presence(served: Served, clients: NodeClients) -> None:
@@ -169,7 +172,7 @@ async def test_one_cannot_speak_for_another_in_presence(served: Served, clients:
         await clients.until(name, lambda seen: set(ids) <= set(seen["present"]))
     await clients.do("disconnect", "ann")
     for name in ("wei", "li"):
-        await clients.until(name, lambda seen: ids[0] not in seen["present"], 2)
+        await clients.until(name, lambda seen: ids[0] not in seen["present"], SOON)
     await asyncio.sleep(1)
     for name in ("wei", "li"):
         seen = await clients.read(name)

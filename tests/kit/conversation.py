@@ -64,11 +64,12 @@ class Device:
         return turns[::-1]
 
     async def turn_of(self, message: str, *statuses: str, within: float = PATIENCE) -> Turn:
-        """The turn that answers a message, once it has one of the statuses."""
+        """The turn that answers a message, once it has one of the statuses, and what was written until then is here."""
         with anyio.fail_after(within):
             while True:
                 for turn in await self.turns():
                     if message in turn["messages"] and turn["status"] in statuses:
+                        await self.client.barrier()
                         return turn
                 await anyio.sleep(POLL)
 

@@ -46,6 +46,10 @@ PROVE = """async ([method, path, nonce]) => {
 }"""
 """The header by which one request of this browser is its device's; none where it has no key."""
 
+BE_FOCUSED = "() => new Promise((done) => setTimeout(done, 30))"
+"""20 ms after it got the focus ProseMirror puts the caret where it last knew it, whatever keys were pressed meanwhile.
+Timers of a page go off in order."""
+
 Kind = Literal["laptop", "phone", "small phone"]
 Theme = Literal["light", "dark"]
 
@@ -90,7 +94,7 @@ class Device:
 
     def show(self, panel: str) -> Self:
         """Wait until the task is there; bring a part of it into view where the window is too narrow for all."""
-        expect(self.editor).to_be_attached(timeout=15_000)
+        expect(self.editor).to_be_attached()
         button = self.page.get_by_role("navigation", name="Parts of the task").get_by_role("button", name=panel)
         if button.is_visible():
             button.click()
@@ -174,11 +178,12 @@ class Device:
     def write(self, words: str) -> Self:
         """Put the caret at the end of the words and type."""
         self.editor.click()
+        self.page.evaluate(BE_FOCUSED)
         self.page.keyboard.press("Control+End")
         self.page.keyboard.type(words)
         return self
 
-    def wait_until(self, light: str, within: float = 10.0) -> Self:
+    def wait_until(self, light: str, within: float = 30.0) -> Self:
         """Wait for a state of the saved light; seconds."""
         expect(self.light).to_have_attribute("data-light", light, timeout=within * 1000)
         return self
@@ -234,7 +239,7 @@ class Devices:
             is_mobile=touch,
             locale=locale,
         )
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(30_000)
         self._contexts.append(context)
         context.on("console", self._hear)
         context.on("weberror", lambda failure: self._said.append(f"uncaught: {failure.error}"))

@@ -78,6 +78,21 @@ async def read_words(served: Served, task: str) -> str:
         return str(text_of(doc))
 
 
+async def write_when_taken(served: Served, task: str, word: str) -> int:
+    """Write it as soon as the server takes anything again; how often it said that it does not yet."""
+    refused = 0
+    async with asyncio.timeout(30):
+        while True:
+            try:
+                await write_word(served, task, word)
+            except Closed as closed:
+                assert closed.code == 1013
+                refused += 1
+                await asyncio.sleep(0.3)
+            else:
+                return refused
+
+
 async def write_word(served: Served, task: str, word: str) -> None:
     """Write one more word, and have it confirmed. Raises Closed."""
     doc = Doc[Any]()

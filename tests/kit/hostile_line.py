@@ -5,6 +5,7 @@ Owns what becomes of frames. Must never drop one frame and pass the next of the 
 
 from __future__ import annotations
 
+import time
 from typing import Literal
 
 from kit.devices import Device
@@ -23,7 +24,8 @@ class HostileLine:
         self._waiting: list[bytes | str] = []
         self._line: WebSocketRoute | None = None
         self._server: WebSocketRoute | None = None
-        device.page.route_web_socket("**/sync/**", self._open)
+        self._page = device.page
+        self._page.route_web_socket("**/sync/**", self._open)
 
     def _open(self, line: WebSocketRoute) -> None:
         self.opened += 1
@@ -52,6 +54,13 @@ class HostileLine:
             waiting, self._waiting = self._waiting, []
             for frame in waiting:
                 self._server.send(frame)
+
+    def wait_for_another(self, opened: int, within: float = 20.0) -> None:
+        """Wait until the page has opened more sockets than that; seconds."""
+        deadline = time.monotonic() + within
+        while self.opened <= opened:
+            assert time.monotonic() < deadline, f"the page has opened {self.opened} sockets in all"
+            self._page.wait_for_timeout(50)
 
     def cut(self, code: int = 1011, why: str = "") -> None:
         """End the open socket on both sides."""

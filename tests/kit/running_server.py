@@ -19,9 +19,10 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import SystemRandom
 from typing import Any, Self
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,6 +31,8 @@ CLEW = (sys.executable, "-c", "import sys; from server.cli.main import main; sys
 LINK = re.compile(r"https?://[^\s#]+/#k=[A-Za-z0-9_-]+")
 SECRET = re.compile(r"(?<![\w-])[A-Za-z0-9_-]{43}(?![\w-])")
 PATIENCE = 90.0
+PORTS = range(11_000, 32_000)
+"""Below those of outgoing connections, above those that browsers will not open."""
 
 
 class DidNotStart(Exception):
@@ -198,11 +201,15 @@ def running_server(data: Path, options: Sequence[str] = (), *, agent: bool = Fal
 
 
 def free_port() -> int:
-    """A port on 127.0.0.1 that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port on 127.0.0.1 that was free a moment ago.
+
+    None of those that outgoing connections get: one of them may take the port of a server that is away for a moment.
+    """
+    while True:
+        port = PORTS[SystemRandom().randrange(len(PORTS))]
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def environment() -> dict[str, str]:

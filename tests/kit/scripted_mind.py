@@ -8,6 +8,7 @@ Each line of the messages that it is asked about is one step; other lines are an
     decide TEXT | ask TEXT | demand TEXT | next TEXT     a proposal that quotes TEXT
     invent TEXT           a decision whose quote nobody said
     unsure TEXT | name TEXT | narrate TEXT | fall back TEXT
+    hold PATH             until somebody makes that file
     block SECONDS         hold the process's loop, as native code does that hangs
     fail                  raise
 """
@@ -17,6 +18,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import anyio
 
@@ -58,6 +60,9 @@ async def _step(word: str, rest: str, message: Message, brief: Brief) -> AsyncIt
             yield Narrated(rest)
         case "fall":
             yield FellBack(rest)
+        case "hold":
+            while not Path(rest).exists():  # noqa: ASYNC110, ASYNC240 (another process makes it)
+                await anyio.sleep(0.01)
         case "block":
             time.sleep(float(rest))  # noqa: ASYNC251
         case "fail":

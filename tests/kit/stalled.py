@@ -101,6 +101,13 @@ def parked(served: Served) -> int:
     raise AssertionError("no such metric")
 
 
+async def until_parked(served: Served, number: int) -> None:
+    """Wait until so many are: who is handed something is not found to be behind before the next."""
+    async with asyncio.timeout(20):
+        while await asyncio.to_thread(parked, served) != number:  # noqa: ASYNC110 (it tells nobody)
+            await asyncio.sleep(0.05)
+
+
 async def overwrite(peer: Peer, values: Any, number: int) -> None:
     """Set one key again and again, each time to 50 kB, no faster than the server stores it."""
     for n in range(number):

@@ -123,7 +123,7 @@ async def test_nothing_waits_for_a_backup(data: tuple[Path, TaskId], tmp_path: P
         other = await services.nouns.tasks.create(who.user, "MARKED-NAME", NOW)
         await services.rooms.compose(DocName(other.id), who, note("k", "MARKED-WORDS"))
         moment = backups.pin(folder)
-        with anyio.fail_after(5):
+        with anyio.fail_after(30):
             await services.rooms.compose(name, who, note("late", "x" * 100))
             await services.rooms.compact(name)
             assert await services.nouns.tasks.delete(who.user, other.id)

@@ -192,7 +192,7 @@ def test_the_socket_is_its_owners_alone_and_goes_with_the_server(tmp_path: Path)
 
 def test_a_second_server_gets_a_sentence(live: RunningServer) -> None:
     command = [*CLEW, "serve", "--data", str(live.data), "--port", str(free_port()), "--no-browser"]
-    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=90, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert f"(process {live.pid})" in done.stderr and done.stderr.count("\n") == 1
 

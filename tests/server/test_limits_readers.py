@@ -149,13 +149,14 @@ async def test_a_pong_may_be_late_from_who_is_still_reading_and_from_nobody_else
 
 
 async def test_a_reader_that_takes_little_stays_and_one_that_takes_nothing_is_closed(tmp_path: Path) -> None:
-    async with rooms_over(tmp_path / "log.db", Limits(parked=1.2)) as rooms:
+    async with rooms_over(tmp_path / "log.db", Limits(parked=2)) as rooms:
         name = new_name()
         slow, dead = await enter(rooms, name, 1), await enter(rooms, name, 2)
         for peer in (slow, dead):
             peer.connection.pause()
-        for _ in range(15):
-            await asyncio.sleep(0.2)
-            slow.connection.progress()
+        async with asyncio.timeout(20):
+            while dead.closed is None:
+                await asyncio.sleep(0.05)
+                slow.connection.progress()
         assert dead.closed == (1013, "slow reader")
         assert slow.closed is None

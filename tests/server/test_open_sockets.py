@@ -11,6 +11,7 @@ import weakref
 from typing import Any
 
 import pytest
+from kit.rooms import until
 from kit.sockets import Ear, Reader, Wire, protocol_on, socket_on
 from websockets.frames import Close, Frame, Opcode
 
@@ -37,7 +38,7 @@ def closes(wire: Wire) -> list[tuple[int, str]]:
 
 
 async def until_left(ear: Ear) -> None:
-    await asyncio.wait_for(ear.left.wait(), 5)
+    await asyncio.wait_for(ear.left.wait(), 20)
 
 
 async def test_a_message_is_heard_in_the_call_that_brought_it() -> None:
@@ -71,7 +72,7 @@ async def test_what_one_message_waits_for_the_next_ones_wait_for_and_nothing_is_
     assert ear.heard == [b"slow"]
     assert not wire.written
     done.set_result(None)
-    await asyncio.sleep(0.01)
+    await until(lambda: len(ear.heard) == 3 and wire.reading)
     assert ear.heard == [b"slow", b"next", b"last"]
     assert wire.written == Frame(Opcode.PONG, b"?").serialize(mask=False)
     assert wire.reading
@@ -227,9 +228,12 @@ async def test_an_error_behind_a_socket_ends_that_socket(capfd: pytest.CaptureFi
     wire = Wire()
     socket = socket_on(wire, Deaf())
     socket.end(1000, "")
-    await asyncio.sleep(0.01)
+    told = ""
+    async with asyncio.timeout(10):
+        while "what leave could not do" not in told:
+            await asyncio.sleep(0.005)
+            told += capfd.readouterr().err
     assert wire.closed
-    assert "what leave could not do" in capfd.readouterr().err
     socket.connection_lost(None)
 
 
@@ -299,8 +303,7 @@ async def test_nothing_of_the_handshake_is_left_for_a_search_for_garbage() -> No
     gc.disable()
     try:
         del protocol
-        await asyncio.sleep(0.01)  # the application returns
-        assert [one() for one in gone] == [None, None]
+        await until(lambda: all(one() is None for one in gone))  # the application returns
     finally:
         gc.enable()
     socket.connection_lost(None)

@@ -35,6 +35,6 @@ def test_something_goes_on(message: str) -> None:
 
 @pytest.mark.parametrize("message", ["please " * 10_000 + "sign", " " * 20_000 + "x", "请请问" * 5000, "!, " * 9000])
 def test_only_the_beginning_is_read(message: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     assert not begins_anew(message)
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2

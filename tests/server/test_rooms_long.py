@@ -117,6 +117,7 @@ async def test_what_could_not_be_compacted_at_rest_is_not_tried_over_and_over(tm
                 for _ in range(5):
                     clock.advance(60)
                     compactions.look_round(rooms.live())
+                    await until(lambda: offload.asked > 0)
                     await asyncio.sleep(0.01)
                 assert offload.asked == 1
 
@@ -125,9 +126,11 @@ class Slow(Inline):
     """Compacts when it is let."""
 
     def __init__(self) -> None:
+        self.begun = asyncio.Event()
         self.compacting = asyncio.Semaphore(0)
 
     async def compact(self, part: Part, update: Rope) -> Compacted:
+        self.begun.set()
         await self.compacting.acquire()
         return await super().compact(part, update)
 
@@ -143,7 +146,7 @@ async def test_a_tail_that_grew_too_long_during_a_compaction_is_compacted_next(t
                     await settled(rooms)
                     (room,) = rooms.live()
                     assert room.since_compaction is not None
-                    await asyncio.sleep(0.02)
+                    await asyncio.wait_for(offload.begun.wait(), 10)
             await settled(rooms)
             offload.compacting.release()
             await until(lambda: 0 < in_log(path, name)[0] < 60)

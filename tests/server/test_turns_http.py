@@ -435,7 +435,7 @@ async def test_streams_end_with_their_bearer_and_with_the_server(app: AppUnderTe
 
 
 async def call_stream(who: Browser) -> Answered:
-    with anyio.fail_after(5):
+    with anyio.fail_after(20):
         return await who.get("/turns/offers")
 
 

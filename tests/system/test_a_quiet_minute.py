@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from kit.node_clients import NodeClients, node_clients
 from kit.served import Served, serve
-from kit.stalled import overwrite, parked, raw_socket
+from kit.stalled import overwrite, raw_socket, until_parked
 from pycrdt import Doc, Map
 
 IDLE = ("plain", "absent", "old", "together", "beside")
@@ -54,7 +54,7 @@ async def test_after_a_minute_the_idle_are_there_and_who_stopped_reading_is_clos
             await open_idle(served, clients)
             await open_providers(served, providers)
             await overwrite(writer, values, 200)
-            assert parked(served) == 1
+            await until_parked(served, 1)
             await asyncio.sleep(70)
             for name in IDLE:
                 seen = await clients.read(name)

@@ -32,4 +32,4 @@ async def test_the_built_in_agent_answers_and_no_process_of_it_outlives_a_killed
         assert workers
         await anyio.to_thread.run_sync(served.server.kill)
         everybody = [*hosts, *nurseries, *workers]
-        await anyio.to_thread.run_sync(wait_until, lambda: not any(is_alive(pid) for pid in everybody), 10.0)
+        await anyio.to_thread.run_sync(wait_until, lambda: not any(is_alive(pid) for pid in everybody), 20.0)

@@ -79,7 +79,7 @@ async def test_a_killed_host_takes_its_workers_along_and_the_next_one_goes_on(
         processes = first.processes()
         assert len(processes) == 2
         first.kill()
-        wait_until(lambda: not any(is_alive(pid) for pid in processes), 2)
+        wait_until(lambda: not any(is_alive(pid) for pid in processes), 10)
         laptop.working_set.add_constraint("Ana's own")
         with running_agent(served.server.url, bearer, tmp_path / "second"):
             turn = await laptop.turn_of(said, "done")
@@ -182,7 +182,7 @@ async def test_an_agent_ends_with_its_input_and_gives_its_turns_back(
         processes = agent.processes()
         agent.close_input()
         assert await anyio.to_thread.run_sync(agent.wait) == 0
-        wait_until(lambda: not any(is_alive(pid) for pid in processes), 2)
-        turn = await laptop.turn_of(said, "queued", within=2)
+        wait_until(lambda: not any(is_alive(pid) for pid in processes), 10)
+        turn = await laptop.turn_of(said, "queued", within=10)
         assert turn["why"] == "the agent was ended"
         await laptop.stop(turn["id"])

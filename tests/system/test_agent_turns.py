@@ -54,27 +54,28 @@ async def test_what_is_said_is_answered_filed_named_and_narrated(served: Served,
 
 
 async def test_others_see_what_it_is_at_and_it_shows_nothing_when_it_is_done(
-    served: Served, agent: AgentProcess
+    served: Served, agent: AgentProcess, tmp_path: Path
 ) -> None:
     async with device(served, served.new_task()) as laptop:
-        said = await laptop.say("count 20 every 30")
-        await laptop.until(lambda: any(shown.get("state") == "writing" for shown in laptop.agents()))
+        said = await laptop.say(f"count 20 every 5\nhold {tmp_path / 'seen'}")
         turn = await laptop.turn_of(said, "running")
-        assert laptop.agents() == [{"state": "writing", "turn": turn["id"], "queued": 0}]
+        await laptop.until(lambda: laptop.agents() == [{"state": "writing", "turn": turn["id"], "queued": 0}])
+        (tmp_path / "seen").touch()
         await laptop.turn_of(said, "done")
         await laptop.until(lambda: laptop.agents() == [{}])
         assert laptop.words(turn["answer"]).split() == [str(number) for number in range(1, 21)]
 
 
 async def test_a_message_during_a_turn_is_shown_waiting_folded_in_and_covered(
-    served: Served, agent: AgentProcess
+    served: Served, agent: AgentProcess, tmp_path: Path
 ) -> None:
     async with device(served, served.new_task()) as laptop:
-        first = await laptop.say("count 30 every 30")
+        first = await laptop.say(f"count 30 every 5\nhold {tmp_path / 'waiting'}")
         turn = await laptop.turn_of(first, "running")
         await laptop.until(lambda: len(laptop.words(turn["answer"])) > 10)
         second = await laptop.say("And the second one")
         await laptop.until(lambda: any(shown.get("queued") == 1 for shown in laptop.agents()))
+        (tmp_path / "waiting").touch()
         await laptop.turn_of(first, "done")
         assert laptop.words(turn["answer"]).endswith("30 \n\nHeard: And the second one.\n")
         assert [(one["id"], one["status"]) for one in await laptop.turns()] == [(turn["id"], "done")]
@@ -101,7 +102,7 @@ async def test_after_stop_returned_not_a_character_is_added(
             gone = anyio.current_time() - began
             with capsys.disabled():
                 print(f"\nstop returned after {1000 * took:.0f} ms, the agent had left after {1000 * gone:.0f} ms")
-            assert took < 2  # what a loaded machine is given; a quiet one takes some 20 ms
+            assert took < 5  # what a loaded machine is given; a quiet one takes some 20 ms, and the count ten seconds
             await anyio.sleep(0.3)
             await laptop.client.barrier()
             await phone.client.barrier()
@@ -112,13 +113,13 @@ async def test_after_stop_returned_not_a_character_is_added(
 
 async def test_a_worker_that_does_not_obey_is_killed(served: Served, agent: AgentProcess) -> None:
     async with device(served, served.new_task()) as laptop:
-        said = await laptop.say("say Wait.\nblock 8")
+        said = await laptop.say("say Wait.\nblock 30")
         turn = await laptop.turn_of(said, "running")
         await laptop.until(lambda: laptop.agents() != [])
         began = anyio.current_time()
         await laptop.stop(turn["id"])
         await laptop.until(lambda: laptop.agents() == [])
-        assert anyio.current_time() - began < 2
+        assert anyio.current_time() - began < 7  # of its own it would be found silent after ten seconds
 
 
 async def test_two_people_on_three_devices_see_one_answer_and_the_same_order(
@@ -209,7 +210,7 @@ async def test_a_message_that_is_deleted_before_it_is_answered_holds_nothing_up(
         await laptop.client.barrier()
         began = anyio.current_time()
         turn = await laptop.turn_of(gone, "done")
-        assert anyio.current_time() - began < 4
+        assert anyio.current_time() - began < 15  # held up, it would wait for the end of a lease
         assert "Never mind" not in laptop.words(turn["answer"])
 
 

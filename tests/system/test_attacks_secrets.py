@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,8 @@ def _arguments(pid: int) -> str:
     family, found = [pid], ""
     for one in family:
         family += children_of(one)
-        found += Path(f"/proc/{one}/cmdline").read_text(errors="replace")
+        with suppress(OSError):  # it has ended meanwhile
+            found += Path(f"/proc/{one}/cmdline").read_text(errors="replace")
     assert len(family) > 1
     return found
 

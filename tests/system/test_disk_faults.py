@@ -8,10 +8,9 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-import anyio
 import pytest
-from kit.disk_faults import failing, read_words, write_until_it_fails, write_word
-from kit.running_server import CLEW, environment
+from kit.disk_faults import failing, read_words, write_until_it_fails, write_when_taken, write_word
+from kit.running_server import CLEW, PATIENCE, environment
 from kit.served import Served
 from kit.wire import Closed
 
@@ -59,16 +58,7 @@ async def fail_and_recover(folder: Path, call: str, error: str, first: int, size
         closed = await write_until_it_fails(served, task, confirmed, size)
         assert closed.code == 1013 and confirmed
         assert await read_words(served, task) == "".join(confirmed), "reading goes on"
-        refused = 0
-        with anyio.fail_after(30):
-            while True:
-                try:
-                    await write_word(served, task, "after")
-                    break
-                except Closed as again:
-                    assert again.code == 1013
-                    refused += 1
-                    await anyio.sleep(0.3)
+        refused = await write_when_taken(served, task, "after")
         assert refused >= TIMES - 1, "the server is read-only for as long as the disk is"
         assert await read_words(served, task) == "".join(confirmed) + "after"
         assert "all is sound" in served.server.clew("verify")
@@ -96,7 +86,7 @@ async def test_a_disk_that_never_syncs_again_loses_nothing_that_was_confirmed(tm
 def serve_in_vain(data: Path, *before: str) -> str:
     """What a server says that does not start."""
     command = [*before, *CLEW, "serve", "--data", str(data), "--port", "0", "--no-browser", "--no-agent"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, env=environment(), check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, env=environment(), check=False)
     assert done.returncode == 1, done
     assert done.stdout == ""
     return done.stderr

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import resource
 from pathlib import Path
 
-from kit.disk_faults import read_words, write_until_it_fails, write_word
+from kit.disk_faults import read_words, write_until_it_fails, write_when_taken
 from kit.served import Served, serve
 
 
@@ -26,8 +25,7 @@ async def test_a_full_disk_loses_nothing_confirmed_and_the_server_recovers_with_
         assert confirmed
         assert await read_words(served, task) == "".join(confirmed), "reading goes on while nothing can be stored"
         set_room(served, resource.RLIM_INFINITY)
-        await asyncio.sleep(1.1)
-        await write_word(served, task, "after")
+        await write_when_taken(served, task, "after")
         served.server.kill()
         served.server.start()
         assert await read_words(served, task) == "".join(confirmed) + "after"

@@ -45,24 +45,25 @@ async def quiet_life(served: Served) -> AsyncIterator[None]:
     """Two peers on another task who notice nothing, before, during and after."""
     task = served.new_task("Bystanders")
     async with served.join(task, Replica()) as ann, served.join(task, Replica()) as wei:
-        await _chat(ann, wei)
+        await _chat(served, ann, wei)
         pid = served.server.pid
         yield
-        await _chat(wei, ann)
+        await _chat(served, wei, ann)
         assert not ann.closed.done() and not wei.closed.done()
         assert served.server.pid == pid and served.server.process is not None
         assert served.server.process.poll() is None
 
 
-async def _chat(one: Peer, other: Peer) -> None:
+async def _chat(served: Served, one: Peer, other: Peer) -> None:
+    """Say something that is heard at once: by the server's own time, for the machine does other things too."""
     assert one.doc is not None and other.doc is not None
-    began = time.monotonic()
+    began, busy = time.monotonic(), served.server.cpu()
     text = one.doc.get("notes", type=Text)
     text += f"hello {began}. "
     await one.push()
     there = other.doc.get("notes", type=Text)
-    await other.until(lambda: str(there).endswith(f"{began}. "), 5)
-    assert time.monotonic() - began < 2
+    await other.until(lambda: str(there).endswith(f"{began}. "))
+    assert served.server.cpu() - busy < 1
 
 
 async def assert_all_can_apply(served: Served, task: str, heard: list[bytes], yjs: YjsOracle) -> None:
@@ -85,6 +86,7 @@ async def test_what_crashes_native_engines_reaches_nobody(served: Served, yjs: Y
                 async with served.join(task) as founder:
                     await founder.update(base)
                     await founder.barrier()
+            await witness.barrier()  # by now it has heard what was there
             before = len(witness.heard)
             codes = [await say(served, task, encode(Update(bytes.fromhex(update)))) for update in case["updates"]]
             again = [await say(served, task, encode(SyncStep2(bytes.fromhex(update)))) for update in case["updates"]]
@@ -104,7 +106,7 @@ async def say(served: Served, task: str, frame: bytes) -> int | None:
         try:
             await peer.barrier()
         except Exception:
-            return (await peer.end(5)).code
+            return (await peer.end()).code
         return None
 
 
@@ -190,9 +192,9 @@ async def test_a_frame_that_no_honest_client_sends_has_its_promised_end(served: 
     async with quiet_life(served):
         task = served.new_task("Suspect")
         async with served.join(task) as witness:
-            given, began = list(witness.heard), time.monotonic()
+            given, busy = list(witness.heard), served.server.cpu()
             assert await say(served, task, frame) == code
-            assert time.monotonic() - began < 3
+            assert served.server.cpu() - busy < 2
             await witness.barrier()
             async with served.join(task) as newcomer:
                 assert witness.heard == newcomer.heard == given
@@ -213,7 +215,7 @@ async def test_a_text_frame_ends_the_connection(served: Served) -> None:
     task = served.new_task("Words")
     async with served.join(task) as peer:
         await peer.socket.send("hello")
-        assert (await peer.end(5)).code == 4400
+        assert (await peer.end()).code == 4400
 
 
 async def test_memory_does_not_follow_what_a_frame_claims(served: Served) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import Any
 
@@ -52,11 +53,19 @@ def begin(api: Api, message: str, **more: str) -> dict[str, Any]:
     return begun
 
 
+def have_read(api: Api, chosen: dict[str, Any], ids: dict[str, str]) -> None:
+    """Wait until the server has read all documents; a session begins without what a busy machine has not read yet."""
+    for key, task in chosen.items():
+        deadline = time.monotonic() + 60
+        while begin(api, task["documents"][0]["markdown"])["suggestion"] != ids[key]:
+            assert time.monotonic() < deadline, key
+
+
 async def test_first_messages_find_their_tasks_among_real_documents(served: Served, person: str) -> None:
     chosen = {one["key"]: one for one in tasks() if one["key"] in SOME}
     ids = {key: await fill(served, person, one) for key, one in chosen.items()}
     api, stranger = Api(served.server.port, person), Api(served.server.port, served.token)
-    begin(api, "anything, for the documents to be read")
+    await asyncio.to_thread(have_read, api, chosen, ids)
     asked = [one for one in continuations() if one.task in SOME]
     answers = [begin(api, one.text) for one in asked]
     right = [ids[one.task or ""] for one in asked]
