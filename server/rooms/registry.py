@@ -280,7 +280,7 @@ class Rooms:
             slot.users -= 1
 
     async def _room(self, slot: Slot) -> Room:
-        return await asyncio.shield(slot.room)
+        return await slot.room()
 
     async def _load(self, name: DocName, slot: Slot) -> None:
         try:
@@ -291,11 +291,10 @@ class Rooms:
         except Exception as error:
             if self._slots.get(name) is slot:
                 del self._slots[name]  # the next join tries again; an empty room must never stand for a failed load
-            slot.room.set_exception(error)
-            slot.room.exception()  # seen, also when nobody waits any more
+            slot.fail(error)
             return
         self._docs[room.doc] = room
-        slot.room.set_result(room)
+        slot.fill(room)
         self._compactions.loaded(room)
         if self._shared:
             self.wants_rebase(room)  # what was appended since the log was read, nobody told us

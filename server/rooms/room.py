@@ -94,7 +94,7 @@ class Room:
         self._spoke = False
         self._releasing = False
         self._paused: list[Connection] = []
-        self._parking = Parking()
+        self._parking: Parking | None = None  # made for the first who is parked
         self._attribution = Attribution()
         self._underway = Underway(head)
         self._window: asyncio.TimerHandle | None = None
@@ -218,7 +218,7 @@ class Room:
         self.tail_size += weight(parsed)
         if self.since_compaction is not None:
             self.since_compaction.append(parsed)
-        if parsed.deletes:
+        if parsed.deletes and self._parking is not None:
             self._parking.released(parsed)
         return update_rope(self.document.rope_of(parsed)) if len(update) > self.limits.long else update_frame(update)
 
@@ -353,19 +353,22 @@ class Room:
 
     def _hold(self, connection: Connection) -> None:
         if connection.parked is None and connection.alive:
+            if self._parking is None:
+                self._parking = Parking()
             self._parking.park(connection, self.document.state_vector, self.clock.monotonic())
             self._fan = None
 
     def unpark(self, connection: Connection) -> DeleteSet | None:
         """It reads again; what was deleted since it was parked, None if that is not known any more."""
         self._fan = None
-        return self._parking.leave(connection)
+        return None if self._parking is None else self._parking.leave(connection)
 
     def leave(self, connection: Connection) -> None:
         """A peer is gone: take it out of everything and tell the others."""
         self.connections.discard(connection)
         self.lacking.discard(connection)
-        self._parking.leave(connection)
+        if self._parking is not None:
+            self._parking.leave(connection)
         self._fan = None
         if not self.connections:
             self.idle_since = self.clock.monotonic()
