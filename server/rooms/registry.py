@@ -368,9 +368,11 @@ class Rooms:
             self._compactions.look_round(self.live())
 
     def _sweep_room(self, room: Room, now: float, keepalive: bool) -> None:
-        self._sweep_connections(room, now, keepalive)
+        if room.connections:
+            self._sweep_connections(room, now, keepalive)
+            return
         slot = self._slots.get(room.name)
-        idle = not room.connections and room.settled and now - room.idle_since > self.limits.idle
+        idle = room.settled and now - room.idle_since > self.limits.idle
         if slot is not None and not slot.users and idle and room.since_compaction is None:
             room.dissolve(CLOSE_RESTART, "idle")
 
