@@ -245,7 +245,7 @@ class Connection:
     def _step2_admitted(self, verdict: Admit) -> None:
         self._lacking = verdict.lacking[: self.room.limits.lacking]
         if verdict.lacking:
-            self.room.lacking.add(self)
+            self.room.lacking |= {self}
         if verdict.lacking and not verdict.update and self._provoked:
             self._fruitless += 1
             if self._fruitless >= self.room.limits.fruitless:
@@ -298,7 +298,7 @@ class Connection:
         have = self.room.gate.state_vector
         if not self._asked and any(have.get(client, 0) > clock for client, clock in self._lacking):
             self._lacking = ()
-            self.room.lacking.discard(self)
+            self.room.lacking -= {self}
             self.ask(provoked=True)
 
     def _answer(self, have: StateVector) -> None:
