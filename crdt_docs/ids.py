@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import sys
 import uuid
 from typing import Literal, NamedTuple, NewType
 
@@ -44,7 +45,7 @@ def parse_doc_name(text: str) -> DocName | None:
     task, slash, part = text.partition("/")
     if not is_id(task) or (slash and part != "margin"):
         return None
-    return DocName(TaskId(task), "margin" if slash else "main")
+    return DocName(TaskId(sys.intern(task)), "margin" if slash else "main")  # each who comes in brings the same again
 
 
 def is_id(text: str) -> bool:

@@ -12,7 +12,6 @@ Here everyone else hears a client under a clock of the table's own, which only g
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
@@ -121,23 +120,22 @@ class Heard(NamedTuple):
 class _Entry:
     """One client id that live connections speak for; more than one while a dead one has not been noticed.
 
-    ``heard`` is the client's own clock, ``out`` the one that others know; ``state`` and ``text`` are None once it left.
+    ``heard`` is the client's own clock, ``out`` the one that others know; ``text`` is None once it left.
     ``since`` is when it came, in Unix seconds, and ``base`` was ``out`` then. ``told`` has the hashes of what was told
     lately, by clock, once the client has taken over a clock of ours: a tab beside it repeats to it what it hears.
     """
 
     __slots__ = (
-        "base", "connections", "heard", "out", "principal", "sent_at", "since", "speaker", "state", "text", "told"
+        "base", "connections", "heard", "out", "principal", "sent_at", "since", "speaker", "text", "told"
     )  # fmt: skip
 
     def __init__(self, principal: Hashable, out: int, since: float) -> None:
-        self.connections: set[Hashable] = set()
+        self.connections: tuple[Hashable, ...] = ()
         self.principal = principal
         self.speaker: Hashable = None
         self.heard = -1
         self.out = self.base = out
         self.since = since
-        self.state: dict[str, Any] | None = None
         self.text: str | None = None
         self.sent_at = 0.0
         self.told: dict[int, int] | None = None
@@ -150,6 +148,10 @@ class _Entry:
             if len(self.told) > TOLD_KEPT:
                 del self.told[next(iter(self.told))]
         return State(client, clock, text)
+
+    def says(self, state: dict[str, Any], text: str) -> bool:
+        """Whether that is what it said last."""
+        return text == self.text or self.text is not None and bool(state == json.loads(self.text))
 
     def is_told(self, clock: int, text: str) -> bool:
         """Whether others were told that lately, under that clock."""
@@ -176,11 +178,13 @@ class AwarenessTable(Generic[C]):
     A5  a removal bears the last clock told to anybody, so that the next state is news to everyone
     """
 
+    __slots__ = ("_above", "_seats", "_entries", "_departed")
+
     def __init__(self, above: int = 0) -> None:
         self._above = above
         self._seats: dict[C, int] = {}
         self._entries: dict[int, _Entry] = {}
-        self._departed: OrderedDict[int, _Departed] = OrderedDict()
+        self._departed: dict[int, _Departed] = {}  # the oldest first
 
     @property
     def highest(self) -> int:
@@ -247,13 +251,13 @@ class AwarenessTable(Generic[C]):
         if client is None:
             return ()
         entry = self._entries[client]
-        entry.connections.discard(connection)
+        entry.connections = tuple(one for one in entry.connections if one != connection)
         if entry.connections:
             return ()
         del self._entries[client]
         self._departed[client] = _Departed(entry.out, entry.principal)
         if len(self._departed) > DEPARTED_KEPT:
-            self._above = max(self._above, self._departed.popitem(last=False)[1].out)
+            self._above = max(self._above, self._departed.pop(next(iter(self._departed))).out)
         return () if entry.text is None else (State(client, entry.out, None),)
 
     def _own(self, connection: C, states: Sequence[State], principal: Hashable) -> int | None:
@@ -289,7 +293,7 @@ class AwarenessTable(Generic[C]):
             entry = self._entries[client] = _Entry(
                 principal, departed.out if departed else max(floor(now), self._above), now
             )
-        entry.connections.add(connection)
+        entry.connections += (connection,)
         entry.heard = -1
         self._seats[connection] = client
         return self._again(e for e in self._entries.items() if e[0] != client and e[1].principal == principal)
@@ -313,17 +317,17 @@ class AwarenessTable(Generic[C]):
         entry.heard = said.clock
         if state is None:
             told = entry.text is not None
-            entry.state = entry.text = None
+            entry.text = None
             return (State(said.client, entry.out, None),) if told else ()
         state["user"] = _user_field(state.get("user"), person)
         text = write_state(state)
         recent = 0 <= now - entry.sent_at < REPEATED_WITHIN
         if entry.told is None and said.clock > entry.base:
             entry.told = {}
-        known = state == entry.state or entry.is_told(said.clock, text)
-        if recent and not first and said.clock <= entry.out and known:
+        again = recent and not first and said.clock <= entry.out
+        if again and (entry.says(state, text) or entry.is_told(said.clock, text)):
             return ()
-        entry.state, entry.text, entry.sent_at = state, text, now
+        entry.text, entry.sent_at = text, now
         least = floor(now) if now < entry.since + CATCHES_UP else 0
         return (entry.tell(said.client, max(said.clock, entry.out + 1, least), text),)
 

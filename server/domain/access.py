@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from sys import intern
 from typing import Literal, NamedTuple, NewType
 
 from crdt_docs.ids import AgentId, DeviceId, Part, SessionId, TaskId, TokenId, UserId
@@ -76,8 +77,8 @@ class Principal:
 
     @property
     def key(self) -> PrincipalKey:
-        """The owner of this principal's client ids."""
-        return PrincipalKey(f"agent:{self.agent}" if self.agent else f"user:{self.user}")
+        """The owner of this principal's client ids; one string, however many documents they are in."""
+        return PrincipalKey(intern(f"agent:{self.agent}" if self.agent else f"user:{self.user}"))
 
 
 def effective_role(principal: Principal, task: TaskId, membership: Role | None) -> Role | None:

@@ -11,10 +11,11 @@ import resource
 from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import Any, Final
 
-from server.domain.access import Principal
+from server.domain.access import Principal, PrincipalKey
 from server.domain.allowance import Allowance
 from server.domain.clock import Clock
 from server.domain.errors import TooMany
@@ -77,7 +78,7 @@ class Turnstile:
     def enter(self, who: Principal, by: object) -> None:
         """A party enters a document, by that transport. Raises TooMany; else ``depart`` follows."""
         caps = self.caps
-        party, credential = keys = _keys(who)
+        party, credential = keys = _keys(who.key, who.token or who.device)
         if self._parties[party] >= caps.party:
             self._refuse("party", f"over {caps.party} open documents of one user")
         if self._parties[credential] >= caps.credential:
@@ -148,8 +149,10 @@ def connections_possible() -> int:
     return max(soft // 2, soft - DESCRIPTORS_RESERVED)
 
 
-def _keys(who: Principal) -> tuple[Hashable, Hashable]:
-    return ("party", who.key), ("credential", who.key, who.token or who.device)
+@lru_cache(maxsize=4096)
+def _keys(party: PrincipalKey, credential: str | None) -> tuple[Hashable, Hashable]:
+    """The same for all that one credential opens."""
+    return ("party", party), ("credential", party, credential)
 
 
 def _place(address: str) -> str:

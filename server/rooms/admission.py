@@ -281,7 +281,7 @@ class Admission:
             kind = self.gate.shape.roots.get(parent)  # type: ignore[arg-type]
             if kind is not None and not self.trusted:
                 self._fit(struct, kind, keyed)
-        return Run(parent, keyed, struct.ref == DELETED)
+        return self.gate.shape.run(parent, keyed, struct.ref == DELETED)
 
     def _lives(self, parent: str | Id | None) -> bool:
         """Whether nothing that this hangs from is deleted, by what is known or by this update."""
@@ -339,7 +339,7 @@ class Admission:
         if depth > MAX_DEPTH and not self.trusted:
             raise Refused("types nested too deep", CLOSE["too_large"])
         ref, name = struct.detail
-        self.types[client, struct.clock] = TypeInfo(ref, depth, pinned, name if ref == ELEMENT_TYPE else "")
+        self.types[client, struct.clock] = self.gate.shape.type_info(ref, depth, pinned, name)
 
     # -- what else it brings
 

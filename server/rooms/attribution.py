@@ -34,6 +34,8 @@ class Pending(NamedTuple):
 class Attribution:
     """What one room remembers of who wrote last under which client id."""
 
+    __slots__ = ("_last",)
+
     def __init__(self) -> None:
         self._last: dict[int, tuple[Actor, float]] = {}
 

@@ -66,14 +66,14 @@ class Connection:
         self.shown = 0  # the last seq that it had been handed when it was last heard of: what its person has seen
         self.parked: StateVector | None = None
         self.parked_since = 0.0
-        self._controls: list[bytes] = []
+        self._controls: tuple[bytes, ...] = ()
         self._resync_wanted: StateVector | None = None
         self._asked = True  # our SyncStep1 is unanswered; so it counts as asked before it is even sent
         self._provoked = False
         self._greeted = False
         self._fruitless = 0
         self._lacking: tuple[Lacking, ...] = ()
-        self._barriers: list[bytes] = []
+        self._barriers: tuple[bytes, ...] = ()
         self._typist: tuple[Principal, Actor] | None = None  # who is named for keystrokes: made once for many
 
     def actor(self, via: str) -> Actor:
@@ -245,7 +245,7 @@ class Connection:
     def _step2_admitted(self, verdict: Admit) -> None:
         self._lacking = verdict.lacking[: self.room.limits.lacking]
         if verdict.lacking:
-            self.room.lacking.add(self)
+            self.room.lacking |= {self}
         if verdict.lacking and not verdict.update and self._provoked:
             self._fruitless += 1
             if self._fruitless >= self.room.limits.fruitless:
@@ -257,7 +257,7 @@ class Connection:
 
     def _answered(self) -> None:
         self._asked = self._provoked = False
-        barriers, self._barriers = self._barriers, []
+        barriers, self._barriers = self._barriers, ()
         for frame in barriers:
             self._barrier(frame)
 
@@ -266,7 +266,7 @@ class Connection:
         if not self._asked:
             self.room.when_released(lambda: self.send(frame))
         elif len(self._barriers) < self.room.limits.controls:
-            self._barriers.append(frame)
+            self._barriers += (frame,)
         else:
             self.end(CLOSE["unavailable"], "too many barriers before your SyncStep2")
 
@@ -298,7 +298,7 @@ class Connection:
         have = self.room.gate.state_vector
         if not self._asked and any(have.get(client, 0) > clock for client, clock in self._lacking):
             self._lacking = ()
-            self.room.lacking.discard(self)
+            self.room.lacking -= {self}
             self.ask(provoked=True)
 
     def _answer(self, have: StateVector) -> None:
@@ -322,7 +322,7 @@ class Connection:
         if self.parked is None:
             self.transport.send(frame)
         elif len(self._controls) < self.room.limits.controls:
-            self._controls.append(frame)
+            self._controls += (frame,)
         else:
             self.end(CLOSE["unavailable"], "slow reader")
 
@@ -357,7 +357,7 @@ class Connection:
         if not self.alive or self.parked is None:
             return
         have, self.parked = self.parked, None
-        controls, self._controls = self._controls, []
+        controls, self._controls = self._controls, ()
         wanted, self._resync_wanted = self._resync_wanted, None
         deleted = self.room.unpark(self)
         if self.live:
@@ -386,7 +386,7 @@ class Connection:
         """The socket is gone, or about to be."""
         if self.alive:
             self.alive = False
-            self._controls, self._barriers = [], []
+            self._controls = self._barriers = ()
             self.room.leave(self)
 
 

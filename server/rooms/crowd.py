@@ -30,6 +30,8 @@ def person(principal: Principal) -> Person:
 class Crowd:
     """The presence of one room's connections, under clocks ``above`` those that they may know already."""
 
+    __slots__ = ("_table",)
+
     def __init__(self, above: int = 0) -> None:
         self._table: AwarenessTable[Connection] = AwarenessTable(above)
 

@@ -22,6 +22,8 @@ Deletes = list[tuple[int, list[tuple[int, int]]]]
 class Parking:
     """The parked readers of one room."""
 
+    __slots__ = ("_places", "_lately", "_before", "_ranges")
+
     def __init__(self) -> None:
         self._places: dict[Connection, int] = {}
         self._lately: list[Deletes] = []

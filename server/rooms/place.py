@@ -30,7 +30,7 @@ class Place(Protocol[Peer]):
     lock: asyncio.Lock
     gate: Gate
     document: Spliced
-    lacking: set[Peer]
+    lacking: frozenset[Peer]
     clock: Clock
 
     async def parse(self, update: bytes) -> Parsed:

@@ -280,7 +280,7 @@ class Rooms:
             slot.users -= 1
 
     async def _room(self, slot: Slot) -> Room:
-        return await asyncio.shield(slot.room)
+        return await slot.room()
 
     async def _load(self, name: DocName, slot: Slot) -> None:
         try:
@@ -291,11 +291,10 @@ class Rooms:
         except Exception as error:
             if self._slots.get(name) is slot:
                 del self._slots[name]  # the next join tries again; an empty room must never stand for a failed load
-            slot.room.set_exception(error)
-            slot.room.exception()  # seen, also when nobody waits any more
+            slot.fail(error)
             return
         self._docs[room.doc] = room
-        slot.room.set_result(room)
+        slot.fill(room)
         self._compactions.loaded(room)
         if self._shared:
             self.wants_rebase(room)  # what was appended since the log was read, nobody told us
@@ -369,9 +368,11 @@ class Rooms:
             self._compactions.look_round(self.live())
 
     def _sweep_room(self, room: Room, now: float, keepalive: bool) -> None:
-        self._sweep_connections(room, now, keepalive)
+        if room.connections:
+            self._sweep_connections(room, now, keepalive)
+            return
         slot = self._slots.get(room.name)
-        idle = not room.connections and room.settled and now - room.idle_since > self.limits.idle
+        idle = room.settled and now - room.idle_since > self.limits.idle
         if slot is not None and not slot.users and idle and room.since_compaction is None:
             room.dissolve(CLOSE_RESTART, "idle")
 

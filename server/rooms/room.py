@@ -77,7 +77,7 @@ class Room:
         self.limits = around.limits
         self.clock = around.clock
         self.lock = asyncio.Lock()
-        self.lacking: set[Connection] = set()
+        self.lacking: frozenset[Connection] = frozenset()
         self.connections: set[Connection] = set()
         self.crowd = around.crowds.begin(name)
         self.keyed: Counter[str] = Counter()  # how often a key of each root was set here; for composers
@@ -93,8 +93,8 @@ class Room:
         self._fan: tuple[Connection, ...] | None = ()
         self._spoke = False
         self._releasing = False
-        self._paused: list[Connection] = []
-        self._parking = Parking()
+        self._paused: tuple[Connection, ...] = ()
+        self._parking: Parking | None = None  # made for the first who is parked
         self._attribution = Attribution()
         self._underway = Underway(head)
         self._window: asyncio.TimerHandle | None = None
@@ -208,9 +208,9 @@ class Room:
         """All of it has reached everybody; who was to be parked meanwhile is parked now."""
         self._releasing = False
         if self._paused:
-            for connection in self._paused:
+            paused, self._paused = self._paused, ()
+            for connection in paused:
                 self._hold(connection)
-            self._paused.clear()
 
     def _take_in(self, update: bytes, parsed: Parsed) -> bytes | Rope:
         """Make it part of the released document; what everybody is to be handed."""
@@ -218,7 +218,7 @@ class Room:
         self.tail_size += weight(parsed)
         if self.since_compaction is not None:
             self.since_compaction.append(parsed)
-        if parsed.deletes:
+        if parsed.deletes and self._parking is not None:
             self._parking.released(parsed)
         return update_rope(self.document.rope_of(parsed)) if len(update) > self.limits.long else update_frame(update)
 
@@ -233,9 +233,8 @@ class Room:
         self._spoke = True
 
     def _after_release(self, edited: bool, keys: Sequence[KeySet] = ()) -> None:
-        if self.lacking:
-            for connection in tuple(self.lacking):
-                connection.provide()
+        for connection in self.lacking:
+            connection.provide()
         self._host.heard(self, edited, keys)
         if self.since_compaction is None and self.limits.outgrown(self.tail_size, self.snapshot_size):
             self._host.wants_compaction(self)
@@ -347,25 +346,28 @@ class Room:
     def park(self, connection: Connection) -> None:
         """Stop handing anything to a peer that does not read; it will go on from the state it was handed."""
         if self._releasing:
-            self._paused.append(connection)  # the rest of this release still reaches it, so that its state is one
+            self._paused += (connection,)  # the rest of this release still reaches it, so that its state is one
         else:
             self._hold(connection)
 
     def _hold(self, connection: Connection) -> None:
         if connection.parked is None and connection.alive:
+            if self._parking is None:
+                self._parking = Parking()
             self._parking.park(connection, self.document.state_vector, self.clock.monotonic())
             self._fan = None
 
     def unpark(self, connection: Connection) -> DeleteSet | None:
         """It reads again; what was deleted since it was parked, None if that is not known any more."""
         self._fan = None
-        return self._parking.leave(connection)
+        return None if self._parking is None else self._parking.leave(connection)
 
     def leave(self, connection: Connection) -> None:
         """A peer is gone: take it out of everything and tell the others."""
         self.connections.discard(connection)
-        self.lacking.discard(connection)
-        self._parking.leave(connection)
+        self.lacking -= {connection}
+        if self._parking is not None:
+            self._parking.leave(connection)
         self._fan = None
         if not self.connections:
             self.idle_since = self.clock.monotonic()

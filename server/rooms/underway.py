@@ -35,20 +35,20 @@ class Underway:
     def __init__(self, head: int) -> None:
         self.committed = head
         self._pending: list[Pending] = []
-        self._claims: list[Claim] = []
-        self._flight: list[Pending] = []
-        self._flight_claims: list[Claim] = []
-        self._landed: list[Pending] = []
+        self._claims: Sequence[Claim] = ()
+        self._flight: Sequence[Pending] = ()
+        self._flight_claims: Sequence[Claim] = ()
+        self._landed: Sequence[Pending] = ()
         self._admitted = 0
         self._released = 0
-        self._waiters: deque[tuple[int, Waiter]] = deque()
+        self._waiters: deque[tuple[int, Waiter]] | None = None  # an empty one is a tenth of a room at rest
 
     def add(self, pending: Pending, claims: Sequence[Claim]) -> None:
         """One more was admitted."""
         self._admitted += 1
         self._pending.append(pending)
         if claims:
-            self._claims.extend(claims)
+            self._claims = (*self._claims, *claims)
 
     # -- to the log
 
@@ -58,7 +58,7 @@ class Underway:
             return None
         flight, claims = self._pending, self._claims
         self._flight, self._flight_claims = flight, claims
-        self._pending, self._claims = [], []
+        self._pending, self._claims = [], ()
         entries = (flight[0].entry,) if len(flight) == 1 else tuple([pending.entry for pending in flight])
         return _new(Append, (doc, self.committed, entries, tuple(claims)))
 
@@ -66,37 +66,37 @@ class Underway:
         """The flight has landed."""
         self.committed = head
         if self._landed:
-            self._landed += self._flight
+            self._landed = (*self._landed, *self._flight)
         else:
             self._landed = self._flight
-        self._flight = []
+        self._flight = ()
 
     def turn_back(self) -> None:
         """The flight was not let in: it is pending again."""
         self._pending[:0] = self._flight
-        self._claims[:0] = self._flight_claims
-        self._flight = []
+        self._claims = (*self._flight_claims, *self._claims)
+        self._flight = ()
 
     def withdraw(self) -> tuple[list[Pending], set[int]]:
         """Take out what is pending, and the client ids that it claims, to be admitted anew and ``put_back``."""
         pending, self._pending = self._pending, []
-        claims, self._claims = self._claims, []
+        claims, self._claims = self._claims, ()
         return pending, {claim.client for claim in claims}
 
     def put_back(self, pending: Pending, claims: Iterable[Claim]) -> None:
         """It is admitted still."""
         self._pending.append(pending)
-        self._claims.extend(claims)
+        self._claims = (*self._claims, *claims)
 
     def drop(self) -> None:
         """Forget what is not in the log."""
-        self._pending, self._claims, self._flight = [], [], []
+        self._pending, self._claims, self._flight = [], (), ()
 
     # -- to the readers
 
-    def land(self) -> list[Pending]:
+    def land(self) -> Sequence[Pending]:
         """Take out what has landed, to be shown."""
-        landed, self._landed = self._landed, []
+        landed, self._landed = self._landed, ()
         return landed
 
     def released(self, number: int) -> bool:
@@ -109,13 +109,15 @@ class Underway:
         waiters = self._waiters
         while waiters and (error is not None or waiters[0][0] <= self._released):
             waiters.popleft()[1](error)
+        if not self._waiters:
+            self._waiters = None
 
     def when_released(self, then: Callable[[], None]) -> None:
         """Call ``then`` once all that was admitted before is shown, at once if it is; never if the commit fails."""
         if self.settled:
             then()
         else:
-            self._waiters.append((self._admitted, lambda error: None if error else then()))
+            self._wait(lambda error: None if error else then())
 
     async def wait(self) -> None:
         """Wait until all that was admitted so far is shown. Raises LogFailed if it failed."""
@@ -131,8 +133,13 @@ class Underway:
             else:
                 future.set_exception(error)
 
-        self._waiters.append((self._admitted, then))
+        self._wait(then)
         await future
+
+    def _wait(self, then: Waiter) -> None:
+        if self._waiters is None:
+            self._waiters = deque()
+        self._waiters.append((self._admitted, then))
 
     # -- what there is
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from crdt_docs.updates.parse import Id, Parsed
+from crdt_docs.updates.parse import ELEMENT_TYPE, Id, Parsed
 from crdt_docs.updates.vectors import DeleteSet
 from server.domain.access import PrincipalKey
 from server.domain.log import Claim
@@ -31,6 +32,16 @@ class Shape:
     marks: frozenset[str] = frozenset()
     children: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
+    def run(self, parent: str | Id | None, keyed: bool, hole: bool) -> Run:
+        """That run. Of those under the roots there are few, which all documents share."""
+        return _shared_run(parent, keyed, hole) if parent in self.roots else Run(parent, keyed, hole)
+
+    def type_info(self, ref: int, depth: int, pinned: bool, name: str) -> TypeInfo:
+        """That type; only an element has a name. Of those with a known one, or none, there are few."""
+        node = name if ref == ELEMENT_TYPE else ""
+        make = _shared_type if not node or node in self.nodes else TypeInfo
+        return make(ref, depth, pinned, node)
+
 
 class TypeInfo(NamedTuple):
     """A shared type that some struct brought: its Yjs type ref, its depth, whether it hangs from a pinned root, and the
@@ -49,6 +60,10 @@ class Run(NamedTuple):
     parent: str | Id | None
     keyed: bool
     hole: bool
+
+
+_shared_run = lru_cache(maxsize=1024)(Run)
+_shared_type = lru_cache(maxsize=1024)(TypeInfo)
 
 
 class Lacking(NamedTuple):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
+from sys import intern
 from typing import Final
 
 from crdt_docs.ids import DocName
@@ -134,7 +135,7 @@ def read_claims(connection: sqlite3.Connection, doc: DocKey) -> tuple[Claim, ...
     found = connection.execute(
         "SELECT client, principal, provisional, composed FROM claims WHERE doc = ? ORDER BY client", (doc,)
     )
-    return tuple(Claim(row[0], PrincipalKey(row[1]), bool(row[2]), bool(row[3])) for row in found)
+    return tuple(Claim(row[0], PrincipalKey(intern(row[1])), bool(row[2]), bool(row[3])) for row in found)
 
 
 def read_claim(connection: sqlite3.Connection, doc: DocKey, client: int) -> Claim | None:

@@ -29,6 +29,7 @@ ANSWERED: Final[dict[Kind, tuple[int, int]]] = {
     "barriers": (100_000, 1_000),
     "credentials": (400, 1),
 }
+_PLACES: Final[dict[Kind, int]] = {kind: place for place, kind in enumerate(ANSWERED)}
 _FIRST_BYTES: Final[dict[int, Kind]] = {1: "awareness", 3: "QueryAwareness", 100: "barriers", 102: "credentials"}
 _BODIES: Final[dict[type, Kind]] = {
     SyncStep1: "SyncStep1",
@@ -42,14 +43,20 @@ _BODIES: Final[dict[type, Kind]] = {
 
 
 class Inflow:
-    """What one socket has said, against what it may."""
+    """What one socket has said, against what it may.
 
-    __slots__ = ("_clock", "_bytes", "_answered")
+    What is answered is only counted, by its place in ``ANSWERED``, until there was as much of it as may come at once;
+    nearly nobody gets there, and an allowance of its own for each would be most of this.
+    """
+
+    __slots__ = ("_clock", "_bytes", "_begun", "_said", "_much")
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._bytes = Allowance(*BYTES, clock)
-        self._answered: dict[Kind, Allowance] = {}  # of what it has said: most never say all
+        self._begun = clock.monotonic()
+        self._said = [0] * len(ANSWERED)
+        self._much: dict[Kind, Allowance] | None = None
 
     def hear(self, frame: Bytes) -> str | None:
         """Count a frame of y-websocket's; what there was too much of, if so."""
@@ -69,7 +76,13 @@ class Inflow:
     def _count(self, kind: Kind | None) -> str | None:
         if kind is None:
             return None
-        allowance = self._answered.get(kind)
+        place = _PLACES[kind]
+        if self._said[place] < ANSWERED[kind][0]:
+            self._said[place] += 1
+            return None
+        if self._much is None:
+            self._much = {}
+        allowance = self._much.get(kind)
         if allowance is None:
-            allowance = self._answered[kind] = Allowance(*ANSWERED[kind], self._clock)
+            allowance = self._much[kind] = Allowance(*ANSWERED[kind], self._clock, spent_since=self._begun)
         return None if allowance.spend() else f"too many {kind}"
