@@ -27,11 +27,12 @@ BREATH: Final = 4 * 1024
 async def build(name: DocName, opened: Opened, shape: Shape, around: Around[Room], offload: Offload) -> Room:
     """Snapshot and tail, in slices; what is long is read elsewhere. Raises ValueError for a log with a gap."""
     start = await _fold(name, opened, around, offload)
-    if start.snapshot_size + start.tail_size > garbage.LONG:
+    size = start.snapshot_size + start.tail_size
+    if size > garbage.LONG:
         garbage.put_off()
     gate = Gate(shape, opened.claims)
     tail = [logged.update for logged in start.tail]
-    if start.snapshot_size + start.tail_size <= BREATH:
+    if size <= BREATH:
         document = _read(start.snapshot, tail)
         gate.know(document)
     else:

@@ -30,6 +30,9 @@ class _Errand(NamedTuple):
     future: asyncio.Future[Any]
 
 
+_Outcome = tuple[Any, BaseException | None]
+
+
 class Lane:
     """Runs functions on the connection's thread, in order; ``async with`` opens it and closes it."""
 
@@ -88,7 +91,7 @@ class Lane:
         return await self.submit(work)
 
 
-def _outcome(work: Callable[[sqlite3.Connection], Any], connection: sqlite3.Connection) -> tuple[Any, BaseException | None]:
+def _outcome(work: Callable[[sqlite3.Connection], Any], connection: sqlite3.Connection) -> _Outcome:
     try:
         return work(connection), None
     except BaseException as error:
