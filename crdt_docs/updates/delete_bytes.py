@@ -130,8 +130,22 @@ def read_normal(data: bytes) -> Generator[None, None, list[Encoded]]:
         flat: list[int] = []
         start, end = at, -1
         for done in range(1, number + 1):
-            clock, at = read_varuint(data, at)
-            length, at = read_varuint(data, at)
+            clock = data[at]
+            at += 1
+            if clock > 127:  # read here and not by ``read_varuint``: this is most of what reading a long document takes
+                byte = data[at]
+                at += 1
+                clock = clock & 127 | (byte & 127) << 7
+                if byte > 127:
+                    byte = data[at]
+                    at += 1
+                    clock |= byte << 14
+                if not 0 < byte < 128:
+                    clock, at = read_varuint(data, at - 3)
+            length = data[at]
+            at += 1
+            if length > 127:
+                length, at = read_varuint(data, at - 1)
             if clock <= end or not length:
                 raise ValueError("delete ranges out of order")
             end = clock + length

@@ -2,7 +2,7 @@
 
 Must never tell a stranger that a task exists. Places and policies change only through this process (commands on a live
 data folder go through its socket), and whoever changes one calls ``forget`` after the commit and before it tells
-anyone. A lookup that was under way meanwhile does not fill the cache.
+anyone. A lookup that was under way meanwhile is made again.
 """
 
 from __future__ import annotations
@@ -110,9 +110,11 @@ class Authority:
         if kept is not None:
             self._known.move_to_end(key)
             return kept
-        epoch = self._epoch
-        found = await self._places.place(user, task)
-        if found is not None and epoch == self._epoch:  # strangers are not cached: they could fill it with guesses
+        epoch: int | None = None
+        while epoch != self._epoch:  # whoever is told of no change has the place as it is, not as it was
+            epoch = self._epoch
+            found = await self._places.place(user, task)
+        if found is not None:  # strangers are not cached: they could fill it with guesses
             self._keep({key: found})
         return found
 

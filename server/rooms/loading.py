@@ -12,7 +12,7 @@ from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.splice import Spliced
 from server.domain import garbage
 from server.domain.errors import ClewError
-from server.domain.log import Opened
+from server.domain.log import Opened, Snapshot
 from server.rooms import slices
 from server.rooms.around import Around
 from server.rooms.compacting import Offload
@@ -21,21 +21,36 @@ from server.rooms.room import Room
 from server.rooms.verdict import Shape
 
 BREATH: Final = 4 * 1024
-"""Bytes of small updates that are read before others may run; a few milliseconds."""
+"""Bytes of small updates that are read before others may run; a few milliseconds. A document no longer is short."""
 
 
 async def build(name: DocName, opened: Opened, shape: Shape, around: Around[Room], offload: Offload) -> Room:
     """Snapshot and tail, in slices; what is long is read elsewhere. Raises ValueError for a log with a gap."""
     start = await _fold(name, opened, around, offload)
-    if start.snapshot_size + start.tail_size > garbage.LONG:
+    size = start.snapshot_size + start.tail_size
+    if size > garbage.LONG:
         garbage.put_off()
-    gate, document = await _load(start, shape, offload, name)
-    await _go_on(gate, document, [logged.update for logged in start.tail], around)
+    gate = Gate(shape, opened.claims)
+    tail = [logged.update for logged in start.tail]
+    if size <= BREATH:
+        document = _read(start.snapshot, tail)
+        gate.know(document)
+    else:
+        gate, document = await _load(start, shape, offload, name)
+        await _go_on(gate, document, tail, around)
     room = Room(name, opened.doc, opened.generation, gate, document, opened.head, around)
     room.quarantined = opened.quarantined
     room.snapshot_size = opened.snapshot_size
     room.tail_size = opened.tail_size
     return room
+
+
+def _read(snapshot: Snapshot | None, tail: list[bytes]) -> Spliced:
+    """The whole of a short document."""
+    document = Spliced.load(snapshot.whole().update, snapshot.index) if snapshot is not None else Spliced()
+    for update in tail:
+        document.add(parse(update))
+    return document
 
 
 async def _go_on(gate: Gate, document: Spliced, tail: list[bytes], around: Around[Room]) -> None:
@@ -77,7 +92,7 @@ async def _load(opened: Opened, shape: Shape, offload: Offload, name: DocName) -
         parsed = await offload.parse(snapshot.whole().update)
         document = Spliced()
         document.add(parsed)
-    loaded = await slices.run(gate.load_in_slices(snapshot.state))
+    loaded = await slices.run(gate.load_in_slices(snapshot.state, document.deletes))
     if not loaded or gate.state_vector != document.state_vector:
         gate = Gate(shape, opened.claims)
         await slices.run(gate.restore_in_slices(parsed or await offload.parse(snapshot.whole().update)))

@@ -116,15 +116,18 @@ class Rooms:
 
     async def join(self, name: DocName, principal: Principal, role: Role, transport: Transport) -> Connection:
         """Let a peer into a document's room. The caller gives ``Connection.leave`` when the socket is gone."""
-        with self._using(name) as slot:
-            room = await self._room(slot)
-            self._revoked.check(principal, name)
-            if room.dead:
-                raise Unavailable()
-            connection = Connection(room, principal, role, transport)
-            connection.quota = self._quotas.of(principal)
-            room.join(connection)
-            return connection
+        async with self.room(name) as room:
+            return self.let_in(room, principal, role, transport)
+
+    def let_in(self, room: Room, principal: Principal, role: Role, transport: Transport) -> Connection:
+        """``join`` a room that is loaded, without waiting for anything."""
+        self._revoked.check(principal, room.name)
+        if room.dead:
+            raise Unavailable()
+        connection = Connection(room, principal, role, transport)
+        connection.quota = self._quotas.of(principal)
+        room.join(connection)
+        return connection
 
     async def read(self, name: DocName) -> Read:
         """The document as one v1 update, and the seq that it covers."""

@@ -45,14 +45,22 @@ class Sessions:
         self, user: UserId, device: DeviceId | None, framework: str | None, at: float, token: TokenId | None = None
     ) -> Session:
         """Begin a session, by that bearer if by one. Raises NotFound if the device is not the user's or was revoked."""
-        return await self._database.perform(lambda tx: _start(tx, user, device, framework, None, at, token))
+        return await self._database.perform(
+            lambda tx: _start(tx, SessionId(new_id()), user, device, framework, None, at, token)
+        )
 
     async def start_on(
-        self, user: UserId, device: DeviceId | None, framework: str | None, task: TaskId, at: float
+        self,
+        user: UserId,
+        device: DeviceId | None,
+        framework: str | None,
+        task: TaskId,
+        at: float,
+        session: SessionId,
     ) -> Session:
-        """Begin a session that is attached to the task from its first moment. Raises NotFound as ``start`` does, and if
-        the task is not the user's."""
-        return await self._database.perform(lambda tx: _start(tx, user, device, framework, task, at))
+        """Begin the session of that new id, attached to the task from its first moment. Raises NotFound as ``start``
+        does, and if the task is not the user's."""
+        return await self._database.perform(lambda tx: _start(tx, session, user, device, framework, task, at))
 
     async def get(self, user: UserId, session: SessionId) -> Session | None:
         """The user's session, ended or not."""
@@ -147,6 +155,7 @@ class Sessions:
 
 def _start(
     tx: Statements,
+    ident: SessionId,
     user: UserId,
     device: DeviceId | None,
     framework: str | None,
@@ -154,7 +163,7 @@ def _start(
     at: float,
     token: TokenId | None = None,
 ) -> Session:
-    session = Session(SessionId(new_id()), user, device, framework, task, at, at, token=token)
+    session = Session(ident, user, device, framework, task, at, at, token=token)
     rows = tx.all(
         "INSERT INTO sessions (id, user, device, framework, task, started_at, seen_at, token)"
         " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7"

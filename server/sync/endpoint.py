@@ -6,6 +6,7 @@ stock clients retry that for ever.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 
@@ -17,24 +18,42 @@ from server.domain.errors import CLOSE, CLOSE_TOO_FAST, ClewError, NotFound
 from server.doors.origin import family_of
 from server.rooms.connection import Connection
 from server.sync.direct import DirectTransport
-from server.sync.entry import Entry
+from server.sync.entry import Entry, end
 from server.sync.frames import attend
 from server.sync.inflow import Inflow
 from server.sync.protocol import take_over
 from server.sync.transport import SocketTransport
 
 SUBPROTOCOL = "clew.v1"
+STEP1 = b"\x00\x00"
+"""How a SyncStep1 begins."""
 
 
 class Speaker:
-    """Who hears a socket that carries one document: counts what it says, and passes it on."""
+    """Who hears a socket that carries one document: counts what it says, and passes it on.
 
-    __slots__ = ("_entry", "_connection", "_inflow")
+    Until it has settled, it is only answered what is there (SyncStep1); whatever else it says waits for that.
+    """
+
+    __slots__ = ("_entry", "_connection", "_inflow", "_settled")
 
     def __init__(self, entry: Entry, connection: Connection) -> None:
         self._entry = entry
         self._connection = connection
         self._inflow = Inflow(entry.turnstile.clock)
+        self._settled: asyncio.Event | None = asyncio.Event()
+
+    async def settle(self) -> None:
+        """Settle, or be closed."""
+        settled = self._settled
+        try:
+            await self._entry.settle(self._connection)
+        except ClewError as error:
+            end(self._connection, error)
+        finally:
+            self._settled = None
+            if settled is not None:
+                settled.set()
 
     def hear(self, message: Bytes | None) -> Awaitable[None] | None:
         """Take one frame; what it gives back, the next one waits for."""
@@ -45,7 +64,15 @@ class Speaker:
         if (much := self._inflow.hear(message)) is not None:
             self._entry.turnstile.refused["too_fast"] += connection.alive
             connection.end(CLOSE_TOO_FAST, much)
+        if self._settled is not None and message[:2] != STEP1:
+            return self._hear_later(self._settled, message)
         return connection.receive(message)
+
+    async def _hear_later(self, settled: asyncio.Event, message: Bytes) -> None:
+        await settled.wait()
+        wait = self._connection.receive(message)
+        if wait is not None:
+            await wait
 
     def bid_farewell(self) -> None:
         """The peer took its leave."""
@@ -74,6 +101,7 @@ class SyncEndpoint:
             speaker = await self._enter(socket, offered, taken.outgoing)
             if speaker is not None:
                 taken.begin(speaker)
+                await speaker.settle()
         except BaseException:
             taken.transport.abort()
             raise
@@ -85,6 +113,7 @@ class SyncEndpoint:
             await transport.pump()
             transport.discard()
         else:
+            await speaker.settle()
             await attend(socket, speaker, transport)
 
     async def _enter(
@@ -110,7 +139,7 @@ class SyncEndpoint:
             raise NotFound
         principal, _ = await self.entry.doors.of_socket(socket.headers, offered, name.task, family_of(socket))
         transport.known()
-        connection = await self.entry.enter(name, principal, transport)
+        connection = await self.entry.come_in(name, principal, transport)
         if any(protocol.startswith("ticket.") for protocol in offered):
             connection.renew = self.entry.renewal(connection)
         return connection

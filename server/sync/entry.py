@@ -7,13 +7,13 @@ attached whose connection did not come to be.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 from starlette.datastructures import Headers
 
 from crdt_docs.ids import DocName, TaskId
-from server.domain.access import Principal, Role
+from server.domain.access import Principal
 from server.domain.errors import ClewError
 from server.domain.policy import Allow
 from server.doors.turnstile import Turnstile
@@ -54,12 +54,20 @@ class Authority(Protocol):
 class Presences(Protocol):
     """Keeps the sessions of sockets: a stock client's connection is a session of its own."""
 
+    def seat(self, principal: Principal) -> Principal:
+        """The principal with a session, of which nothing is stored yet."""
+        ...
+
+    def unseat(self, principal: Principal) -> bool:
+        """It did not come in."""
+        ...
+
     async def arrive(self, principal: Principal, task: TaskId) -> Principal:
-        """The principal with a session attached to the task."""
+        """Attach the session to the task; whom to go on as. Whatever it raises, ``depart`` follows."""
         ...
 
     async def depart(self, principal: Principal, task: TaskId) -> None:
-        """The socket is gone; ends a session that ``arrive`` opened."""
+        """The socket is gone; ends a session that is the socket's own."""
         ...
 
 
@@ -67,7 +75,7 @@ class Looking(Protocol):
     """Keeps what people have seen."""
 
     async def arrives(self, who: Principal, name: DocName) -> None:
-        """Somebody is about to come in."""
+        """Somebody has just come in."""
         ...
 
     async def left(self, connection: Connection) -> None:
@@ -88,33 +96,47 @@ class Entry:
     backlog: Backlog = field(default_factory=Backlog)
 
     async def enter(self, name: DocName, principal: Principal, transport: Transport) -> Connection:
-        """Join the document's room. Raises a ClewError if it may not be, or can't just now."""
+        """Join the document's room, and settle there. Raises a ClewError if it may not be, or can't just now."""
+        connection = await self.come_in(name, principal, transport)
+        try:
+            await self.settle(connection)
+        except BaseException:
+            await self.leave(connection)
+            raise
+        return connection
+
+    async def come_in(self, name: DocName, principal: Principal, transport: Transport) -> Connection:
+        """Join the document's room. Raises a ClewError if it may not be, or can't just now.
+
+        It may be shown at once what is there, for that stores nothing. What it writes is heard when it has settled.
+        """
         self.turnstile.enter(principal, transport)
         try:
-            role = (await self.authority.admit(principal, name.task)).role
-            return await self._arrive(name, principal, role, transport)
+            await self.authority.admit(principal, name.task)  # for whom may not come in, nothing is loaded
+            return await self._join(name, self.presences.seat(principal), transport)
         except BaseException:
             self.turnstile.depart(transport)
             raise
 
-    async def _arrive(self, name: DocName, principal: Principal, role: Role, transport: Transport) -> Connection:
-        principal = await self.presences.arrive(principal, name.task)
+    async def _join(self, name: DocName, principal: Principal, transport: Transport) -> Connection:
         try:
-            return await self._join(name, principal, role, transport)
-        except ClewError:
-            await self.presences.depart(principal, name.task)
+            async with self.rooms.room(name) as room:
+                # asked last, and nothing is waited for before the connection is where changes of it are told
+                allowed = await self.authority.admit(principal, name.task)
+                connection = self.rooms.let_in(room, principal, allowed.role, transport)
+        except BaseException:
+            self.presences.unseat(principal)
             raise
-
-    async def _join(self, name: DocName, principal: Principal, role: Role, transport: Transport) -> Connection:
-        await self.looking.arrives(principal, name)
-        connection = await self.rooms.join(name, principal, role, transport)
-        try:
-            allowed = await self.authority.admit(principal, name.task)  # it may have changed on the way here
-        except ClewError:
-            connection.leave()
-            raise
-        connection.role, connection.until = allowed.role, allowed.until
+        connection.until = allowed.until
         return connection
+
+    async def settle(self, connection: Connection) -> None:
+        """Store in which session it is here. Raises a ClewError if it may not stay; ``leave`` follows."""
+        principal, name = connection.principal, connection.room.name
+        arrived = await self.presences.arrive(principal, name.task)
+        if arrived is not principal:  # it may have got another name meanwhile
+            connection.principal = replace(connection.principal, session=arrived.session)
+        await self.looking.arrives(arrived, name)
 
     async def leave(self, connection: Connection) -> None:
         """The peer is gone."""

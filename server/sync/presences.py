@@ -6,11 +6,12 @@ to close. Must never end a session that it did not begin.
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from dataclasses import replace
 from typing import Final
 
-from crdt_docs.ids import SessionId, TaskId
+from crdt_docs.ids import SessionId, TaskId, new_id
 from server.domain.access import Principal
 from server.domain.clock import Clock
 from server.domain.errors import Conflict, Unauthenticated, Unavailable
@@ -20,6 +21,12 @@ IMPLICIT: Final = "websocket"
 """The framework that an implicit session is filed under."""
 SILENT: Final = 24 * 3600.0
 """Seconds after which a session that nobody ended counts as ended."""
+APART: Final = 0.01
+GATHERED: Final = 0.25
+"""Seconds that pass, for each of those stored together, before the next are; and at most. Whoever comes alone does not
+wait. Where a thousand come back at once, they are a few commits and not hundreds, and wait for it with nothing but what
+they have to say.
+"""
 
 
 class Presences:
@@ -30,43 +37,76 @@ class Presences:
         self._clock = clock
         self._connected: Counter[SessionId] = Counter()
         self._implicit: set[SessionId] = set()
+        self._open_at = 0.0  # when the next are stored, by the monotonic clock
+        self._gathered = 0
 
-    async def arrive(self, principal: Principal, task: TaskId) -> Principal:
-        """The principal, in a session that is attached to the task. Raises Unauthenticated if its session has ended.
+    def seat(self, principal: Principal) -> Principal:
+        """The principal in a session, of which nothing is stored yet: ``arrive`` or ``unseat`` follows.
 
         An agent has none: what it does belongs to a turn, and not to the activity of whoever asked.
         """
         if principal.kind != "user":
             return principal
+        if principal.session is None:
+            principal = replace(principal, session=SessionId(new_id()))
+            self._implicit.add(principal.session)  # type: ignore[arg-type]
+        self._connected[principal.session] += 1  # type: ignore[index]
+        return principal
+
+    def unseat(self, principal: Principal) -> bool:
+        """One of the session's sockets is gone, or did not come to be; whether it was the last."""
+        session = principal.session
+        if session is None or session not in self._connected:
+            return False
+        self._connected[session] -= 1
+        if self._connected[session] > 0:
+            return False
+        del self._connected[session]
+        return True
+
+    async def arrive(self, principal: Principal, task: TaskId) -> Principal:
+        """Attach its session to the task; the principal to go on as. Raises Unauthenticated if the session has ended.
+
+        Whatever it raises, ``depart`` follows.
+        """
+        session = principal.session
+        if principal.kind != "user" or session is None:
+            return principal
+        await self._gather()
+        if session not in self._connected:
+            return principal  # it is gone again, and nothing of it is stored
+        now = self._clock.now()
         try:
-            session = await self._attach(principal, task)
+            if session in self._implicit:
+                await self._sessions.start_on(principal.user, principal.device, IMPLICIT, task, now, session)
+            elif await self._sessions.attach(principal.user, session, task, now) is None:
+                raise Unauthenticated
         except Conflict:
             raise Unauthenticated("this session has ended") from None
-        except Unavailable:
-            return principal  # nothing can be stored at the moment; that is no reason not to let somebody read
-        self._connected[session] += 1
-        return replace(principal, session=session)
+        except Unavailable:  # nothing can be stored at the moment; that is no reason not to let somebody read
+            return self._without_session(principal) if session in self._implicit else principal
+        return principal
 
-    async def _attach(self, principal: Principal, task: TaskId) -> SessionId:
-        now = self._clock.now()
-        session = principal.session
-        if session is None:
-            session = (await self._sessions.start_on(principal.user, principal.device, IMPLICIT, task, now)).id
-            self._implicit.add(session)
-        elif await self._sessions.attach(principal.user, session, task, now) is None:
-            raise Unauthenticated
-        return session
+    async def _gather(self) -> None:
+        """Wait until the next are stored, together with all who wait for it."""
+        now = self._clock.monotonic()
+        self._gathered += 1
+        if now >= self._open_at:
+            self._open_at = now + min(GATHERED, APART * self._gathered)
+            self._gathered = 0
+        else:
+            await asyncio.sleep(self._open_at - now)
+
+    def _without_session(self, principal: Principal) -> Principal:
+        self.unseat(principal)
+        self._implicit.discard(principal.session)
+        return replace(principal, session=None)
 
     async def depart(self, principal: Principal, task: TaskId) -> None:
         """One of the session's sockets is gone."""
-        session = principal.session
-        if session is None or session not in self._connected:
+        session, now = principal.session, self._clock.now()
+        if session is None or not self.unseat(principal):
             return
-        self._connected[session] -= 1
-        if self._connected[session] > 0:
-            return
-        del self._connected[session]
-        now = self._clock.now()
         try:
             if session in self._implicit:
                 self._implicit.discard(session)

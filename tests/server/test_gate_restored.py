@@ -9,8 +9,10 @@ import pytest
 from pycrdt import Array, Doc, Map, Text, XmlElement, XmlFragment, XmlText
 
 from crdt_docs.updates.parse import FRAGMENT_TYPE, MAP_TYPE, TEXT_TYPE, parse
+from crdt_docs.updates.splice import Spliced
 from server.domain.access import PrincipalKey
 from server.domain.log import Claim
+from server.rooms import slices
 from server.rooms.gate import Gate
 from server.rooms.verdict import Admit, Shape
 
@@ -92,6 +94,30 @@ def test_a_log_is_restored_by_the_short_road_to_what_the_long_one_makes_of_it(se
         for one in (quick, slow):
             assert (one.state_vector, one.runs, one.types) == (gate.state_vector, gate.runs, gate.types)
             assert dict(one.deleted.items()) == dict(gate.deleted.items())
+    document = Spliced()
+    for update in log:
+        document.add(parse(update))
+    late = Gate(SHAPE)
+    late.know(document)
+    answer = late.admit(parse(dice.choice(writers)[0].doc.get_update()), ANN, "step2")
+    assert isinstance(answer, Admit)
+    for one in (late, _loaded(document)):
+        assert (one.state_vector, one.runs, one.types) == (gate.state_vector, gate.runs, gate.types)
+        assert dict(one.deleted.items()) == dict(gate.deleted.items()) == dict(document.deletes.items())
+
+
+def _loaded(document: Spliced) -> Gate:
+    """One that was told its deletions by the document, and all else by what a snapshot has of it."""
+    first, gate = Gate(SHAPE), Gate(SHAPE)
+    first.restore(parse(document.full()))
+    state = b"\n".join(line for line in first.dump().split(b"\n") if not line.startswith(b'["deleted"'))
+    assert slices.finish(gate.load_in_slices(state, document.deletes))
+    assert not first.deleted or gate.dump() == first.dump()
+    gate.deleted.add(1, 2, 3)
+    assert not document.deletes.covers(1, 2, 3), "what it comes to delete is its own"
+    gate = Gate(SHAPE)
+    assert slices.finish(gate.load_in_slices(first.dump(), document.deletes))
+    return gate
 
 
 def test_a_letter_that_does_not_fit_the_log_takes_the_long_road() -> None:

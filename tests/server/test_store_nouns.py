@@ -14,12 +14,13 @@ import pytest
 from crdt_docs.ids import DeviceId, SessionId, TaskId, TokenId, UserId, new_id
 from server.domain.access import Role
 from server.domain.audit import Deed
-from server.domain.errors import Conflict, Invalid, NotFound
+from server.domain.errors import Conflict, Invalid, NotFound, Unavailable
 from server.domain.login import LoginId
 from server.domain.task import Task
 from server.domain.user import User
 from server.store import database
 from server.store.database import Damaged, Database, NewerSchema, Statements
+from server.store.lane import Lane
 from server.store.nouns import Nouns, open_nouns
 
 
@@ -497,6 +498,25 @@ async def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:
 
 def test_migrations_are_numbered_one_after_the_other() -> None:
     assert [number for number, _ in database.migrations()] == list(range(1, len(database.migrations()) + 1))
+
+
+async def test_what_is_read_at_once_is_read_in_one_go_and_each_stands_alone(tmp_path: Path) -> None:
+    """Also what waited when the lane was closed is done, and nobody is left to wait."""
+
+    def fail(_: sqlite3.Connection) -> int:
+        raise ValueError("not this one")
+
+    async with Lane(tmp_path / "some.db") as lane:
+        work = [lane.submit(lambda connection: connection.execute("SELECT 1").fetchone()[0]) for _ in range(100)]
+        failed = lane.submit(fail)
+        given_up = lane.submit(lambda connection: 0)
+        given_up.cancel()
+        last = lane.submit(lambda connection: 2)
+    assert [one.result() for one in work] == [1] * 100
+    assert isinstance(failed.exception(), ValueError)
+    assert last.result() == 2
+    with pytest.raises(Unavailable):
+        lane.submit(lambda connection: 3)
 
 
 async def test_what_is_written_at_once_is_committed_together_and_each_stands_alone(nouns: Nouns) -> None:
