@@ -18,11 +18,10 @@ from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import Id, Parsed, Section, Struct
 from crdt_docs.updates.source import SLICE
 from crdt_docs.updates.touched import Span
-from server.domain import garbage
 from server.domain.garbage import Heap
 from server.domain.likeness import Profile, load
 from server.engine.cache import At, ProjectionCache
-from server.engine.compaction import LENGTHS
+from server.engine.compaction import LENGTHS, lengths_of
 from server.engine.failures import EngineFailed, Verdict
 from server.engine.lanes import Lane, Limits
 from server.engine.records import records
@@ -49,8 +48,6 @@ WORKERS: Final[dict[LaneName, int]] = {"read": 2, "parse": 1, "compact": 1}
 CACHE_BYTES: Final = 32 << 20
 EXPORT_TOIL: Final = 4
 """A Word file takes so much longer than a projection; that must not look like a hang."""
-LONG: Final = 128 * 1024
-"""Bytes of a frame that may bring so much that looking for garbage meanwhile would hold everybody up."""
 _new = tuple.__new__  # a NamedTuple's own ways are slower
 MAX_FAILED: Final = 1_000
 """Documents whose last failure is remembered."""
@@ -209,8 +206,6 @@ class Engine:
 
     async def parse(self, update: bytes) -> Parsed:
         """``crdt_docs.updates.parse.parse``, elsewhere. Raises Malformed and TooLarge as that does."""
-        if len(update) > LONG:
-            garbage.put_off()
         said = records(await self.run("parse", "parse", update))
         sections: list[Section] = []
         for record in said:
@@ -245,7 +240,7 @@ class Engine:
         Without ``trim`` it is all as it was. ``finish`` is another function than the engine's own, for documents of
         another kind. What is long is neither handed over nor taken back in one go, so that others can run meanwhile.
         """
-        arguments = (_rope(snapshot), index, [len(update) for update in tail], Rope(tail), finish or self._finish)
+        arguments = (_rope(snapshot), index, lengths_of(tail), Rope(tail), finish or self._finish)
         made = await self._lanes["compact"].run("compact" if trim else "fold", arguments)
         state, found = LENGTHS.unpack_from(made)
         state_end = LENGTHS.size + state
@@ -254,7 +249,9 @@ class Engine:
         for at in range(index_end, len(made), SLICE):
             pieces.append(bytes(view[at : at + SLICE]))
             await asyncio.sleep(0)
-        return Compacted(bytes(view[LENGTHS.size : state_end]), bytes(view[state_end:index_end]), pieces)
+        gate = bytes(view[LENGTHS.size : state_end])
+        await asyncio.sleep(0)
+        return Compacted(gate, bytes(view[state_end:index_end]), pieces)
 
     def forget(self, document: Hashable) -> None:
         """Drop what is kept of a document, as when it is erased."""

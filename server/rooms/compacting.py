@@ -14,7 +14,6 @@ from crdt_docs.ids import Part
 from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import Parsed
 from crdt_docs.updates.splice import Spliced
-from server.domain import garbage
 from server.domain.errors import Conflict
 from server.domain.log import Snapshot, UpdateLog
 from server.rooms import lanes, slices
@@ -68,8 +67,6 @@ async def compact(room: Room, offload: Offload, log: UpdateLog, lane: lanes.Lane
     try:
         seq, vector = room.head, room.document.state_vector
         made = await offload.compact(room.name.part, room.document.rope({}))
-        if room.document.size > garbage.LONG:
-            garbage.put_off()
         try:
             document = await slices.run(Spliced.load_in_slices(made.pieces, made.index))
         except (Malformed, ValueError, IndexError) as error:

@@ -10,7 +10,6 @@ from crdt_docs.errors import Malformed
 from crdt_docs.ids import DocName
 from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.splice import Spliced
-from server.domain import garbage
 from server.domain.errors import ClewError
 from server.domain.log import Opened
 from server.rooms import slices
@@ -27,8 +26,6 @@ BREATH: Final = 4 * 1024
 async def build(name: DocName, opened: Opened, shape: Shape, around: Around[Room], offload: Offload) -> Room:
     """Snapshot and tail, in slices; what is long is read elsewhere. Raises ValueError for a log with a gap."""
     start = await _fold(name, opened, around, offload)
-    if start.snapshot_size + start.tail_size > garbage.LONG:
-        garbage.put_off()
     gate, document = await _load(start, shape, offload, name)
     await _go_on(gate, document, [logged.update for logged in start.tail], around)
     room = Room(name, opened.doc, opened.generation, gate, document, opened.head, around)
