@@ -125,15 +125,13 @@ class WorkerProcess:
             raise Died(str(error)) from None
 
     async def _read_long(self, length: int) -> bytearray:
-        """As it comes, into its place: to copy all of it at once, also to let it grow, would hold everybody up."""
-        data = bytearray(length)
-        at = 0
-        while at < length:
-            part = await self._reader.read(min(SLICE, length - at))
+        """As it comes: to copy all of it at once would hold everybody up."""
+        data = bytearray()
+        while len(data) < length:
+            part = await self._reader.read(min(SLICE, length - len(data)))
             if not part:
                 raise EOFError
-            data[at : at + len(part)] = part
-            at += len(part)
+            data += part
         return data
 
     async def end(self) -> int:

@@ -76,9 +76,10 @@ async def compact(room: Room, offload: Offload, log: UpdateLog, lane: lanes.Lane
         if room.dead or not await store(log, lane, room.doc, made.snapshot(seq)):
             return False
         await slices.run(_catch_up(document, room.since_compaction))
-        room.document = document
+        before, room.document = room.document, document
         room.snapshot_size = sum(map(len, made.pieces))
         room.tail_size = sum(map(weight, room.since_compaction))
+        await slices.run(before.dissolve())
         return True
     finally:
         room.since_compaction = None
