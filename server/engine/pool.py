@@ -131,7 +131,7 @@ class Engine:
         held = self._cache.get(At(document, seq))
         return None if held is None else _loads(held)
 
-    async def project(self, update: bytes, document: Hashable = None, seq: int = 0) -> dict[str, Any]:
+    async def project(self, update: bytes | Rope, document: Hashable = None, seq: int = 0) -> dict[str, Any]:
         """The working set of a whole document as data, see ``crdt_docs.working_set.read``.
 
         With ``document`` (its name and generation) and ``seq`` the result is kept, and whoever asks for the same
@@ -147,7 +147,7 @@ class Engine:
         held = self._cache.get(at)
         return _loads(held if held is not None else await self._project_once(at, update))
 
-    async def _project_once(self, at: At, update: bytes) -> bytes:
+    async def _project_once(self, at: At, update: bytes | Rope) -> bytes:
         promise = self._underway.get(at)
         if promise is None:
             promise = self._underway[at] = asyncio.get_running_loop().create_future()
@@ -155,7 +155,7 @@ class Engine:
             self._group.create_task(self._make(at, update, promise), name="engine-projection")
         return await asyncio.shield(promise)
 
-    async def _make(self, at: At, update: bytes, promise: asyncio.Future[bytes]) -> None:
+    async def _make(self, at: At, update: bytes | Rope, promise: asyncio.Future[bytes]) -> None:
         try:
             made = await self.run("read", "project", update)
         except EngineFailed as failed:
@@ -178,7 +178,7 @@ class Engine:
                 self._failed.pop(next(iter(self._failed)))
             self._failed[at.document] = (at.seq, failed)
 
-    async def export(self, update: bytes, kind: ExportKind, title: str) -> bytes:
+    async def export(self, update: bytes | Rope, kind: ExportKind, title: str) -> bytes:
         """A whole document as a file, headed by the task's name."""
         return await self._lanes["read"].run("export", (update, kind, title), toil=EXPORT_TOIL)
 
@@ -189,14 +189,14 @@ class Engine:
         await self.export(update, "md", "")
         await self.export(update, "docx", "")
 
-    async def profile(self, update: bytes) -> Profile:
+    async def profile(self, update: bytes | Rope) -> Profile:
         """What messages are compared with to tell whether they are about this document."""
         try:
             return load(await self.run("read", "profile", update))
         except (ValueError, KeyError, TypeError, OverflowError) as error:
             raise EngineFailed(Verdict.CRASHED, "what came back is no profile") from error
 
-    async def changes(self, update: bytes, since: bytes, cuts: Sequence[Id]) -> Changed:
+    async def changes(self, update: bytes | Rope, since: bytes, cuts: Sequence[Id]) -> Changed:
         """What a whole document has that the state vector ``since`` has not, and where the ``cuts`` are."""
         return Changed(*marshal.loads(await self.run("read", "changes", update, since, list(cuts))))
 
