@@ -96,19 +96,14 @@ def prefer(pid: int, over: threading.Event) -> None:
     """
     workers: set[int] = set()
     with suppress(OSError):
-        _set_niceness(pid, -10)
+        os.setpriority(os.PRIO_PROCESS, pid, -10)
+        with suppress(OSError):  # a kernel that weighs sessions before processes
+            Path(f"/proc/{pid}/autogroup").write_text("-10")
         while not over.wait(0.1):
             for task in Path(f"/proc/{pid}/task").iterdir():
                 for child in set(map(int, (task / "children").read_text().split())) - workers:
-                    _set_niceness(child, 10)
+                    os.setpriority(os.PRIO_PROCESS, child, 10)
                     workers.add(child)
-
-
-def _set_niceness(pid: int, nice: int) -> None:
-    """Among its session, and its session's among all others, where the kernel weighs those."""
-    os.setpriority(os.PRIO_PROCESS, pid, nice)
-    with suppress(OSError):
-        Path(f"/proc/{pid}/autogroup").write_text(str(nice))
 
 
 @asynccontextmanager
