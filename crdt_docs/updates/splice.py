@@ -176,6 +176,12 @@ class Spliced:
             self._delete_bytes = self._deletes.encode()
         return self._delete_bytes
 
+    def dissolve(self) -> Generator[None, None, None]:
+        """Let go of it, one client's structs at a time, for it is not used any more: all at once takes long."""
+        while self._strands:
+            self._strands.popitem()
+            yield
+
     @property
     def state_vector(self) -> StateVector:
         """Client to the first clock not held; a new dict each time."""

@@ -117,8 +117,9 @@ class _Signals:
 
 async def _serve(config: Config, signals: _Signals) -> None:
     from server.app import serve
-    from server.domain import garbage
+    from server.domain import garbage, memory
 
+    memory.set_long_apart()
     listening: asyncio.Future[Serving] = asyncio.get_running_loop().create_future()
 
     def ready(serving: Serving) -> None:

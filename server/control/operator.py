@@ -229,7 +229,7 @@ class Operator:
         task, kind = await self._task(arguments), arguments.get("format", "md")
         reads, name = _given(self._reads), DocName(task.id)
         if kind == "yjs":
-            content = await reads.raw(name)
+            content = bytes(await reads.raw(name))
         elif kind == "json":
             shown = {"task": _shown_task(task), **await reads.project(name)}
             content = json.dumps(shown, ensure_ascii=False, indent=2).encode()

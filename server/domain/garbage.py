@@ -1,24 +1,30 @@
 """When Python looks for garbage, and how much is let go of at once. Must never put the looking off for long.
 
 Nearly all goes by counting references. What goes in circles is looked for among all there is, in one go that nothing
-else gets into: the more there is, the longer. A long frame that is being read is much, and soon gone.
+else gets into: a tenth of a second for a thousand open documents. So that is done while nobody wants anything, and
+otherwise only what is new is looked through.
 """
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import time
 from contextlib import suppress
 from typing import Final, TypeVar
 
-PUT_OFF: Final = 60.0
-"""Seconds; whatever comes meanwhile does not make it longer."""
-LONG: Final = 1 << 20
-"""Bytes of a document that brings so much."""
 YOUNG: Final = 1_000
-MIDDLE: Final = 5
-"""How many new objects are looked through together, and how often before what outlived that is, five times as many:
-about one millisecond's search and about five. Where 50,000 were looked through in one go, that took 35."""
+MIDDLE: Final = 2
+"""How many new objects are looked through together, and how often before what outlived that is too: a millisecond's
+search and about three. Where 50,000 were looked through in one go, that took 35."""
+ENOUGH: Final = 10
+"""Searches of what outlived the first, after which all there is may be looked through."""
+BEAT: Final = 1.0
+"""Seconds between two looks at whether the process is at rest."""
+AT_REST: Final = 0.03
+"""Share of one processor's time, used since the last look, up to which it is."""
+PUT_OFF: Final = 900.0
+"""Seconds after which it need not be at rest any more."""
 LITTLE: Final = 2_000
 """Structs that are let go of at once."""
 _NEVER: Final = 1 << 30
@@ -28,15 +34,30 @@ def set_apart() -> None:
     """What is here at the start stays: it is not looked through again. What is new is, less often than usual."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(YOUNG, MIDDLE, gc.get_threshold()[2])
+    gc.set_threshold(YOUNG, MIDDLE, _NEVER)
+    FullSearch().begin()
 
 
-def put_off() -> None:
-    """Look through what is new only, for a while."""
-    young, middle, old = gc.get_threshold()
-    if old != _NEVER:
-        gc.set_threshold(young, middle, _NEVER)
-        asyncio.get_running_loop().call_later(PUT_OFF, gc.set_threshold, young, middle, old)
+class FullSearch:
+    """Looks through all there is, once enough is new: when the process is at rest, or in the end without that."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._since = self._loop.time()
+        self._used = time.process_time()
+
+    def begin(self) -> None:
+        """Look again and again, as long as the loop runs."""
+        self._loop.call_later(BEAT, self._look)
+
+    def _look(self) -> None:
+        now, used = self._loop.time(), time.process_time()
+        if gc.get_count()[2] < ENOUGH:
+            self._since = now
+        elif used - self._used < AT_REST * BEAT or now - self._since > PUT_OFF:
+            gc.collect()
+        self._used = time.process_time()
+        self.begin()
 
 
 T = TypeVar("T")

@@ -6,6 +6,7 @@ Owns the check that a snapshot says what the log says (I3). Must never return on
 from __future__ import annotations
 
 import struct
+from array import array
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from itertools import accumulate
@@ -49,18 +50,24 @@ LENGTHS: Final = struct.Struct("<QQ")
 """Of the state and of the index, before both and the update in what ``compact`` returns: pieces of it can be used."""
 
 
-def compact_joined(snapshot: bytes, index: bytes, lengths: Sequence[int], tail: bytes, finish: str | None) -> bytes:
+def compact_joined(snapshot: bytes, index: bytes, lengths: bytes, tail: bytes, finish: str | None) -> bytes:
     """``compact`` of a tail whose updates, of these lengths, follow on one another."""
     return compact(snapshot, index, _split(tail, lengths), finish)
 
 
-def fold_joined(snapshot: bytes, index: bytes, lengths: Sequence[int], tail: bytes, finish: str | None) -> bytes:
+def fold_joined(snapshot: bytes, index: bytes, lengths: bytes, tail: bytes, finish: str | None) -> bytes:
     """The same, but nothing is trimmed, and so it takes a third of the time: somebody waits for the document."""
     spliced = _splice(snapshot, index, _split(tail, lengths))
     return _finished(spliced, finish)
 
 
-def _split(joined: bytes, lengths: Sequence[int]) -> list[bytes]:
+def lengths_of(tail: Sequence[bytes]) -> bytes:
+    """How long its updates are, as one argument: so many numbers would take as long to hand over as all else."""
+    return array("Q", map(len, tail)).tobytes()
+
+
+def _split(joined: bytes, packed: bytes) -> list[bytes]:
+    lengths = array("Q", packed)
     return [joined[end - length : end] for length, end in zip(lengths, accumulate(lengths), strict=True)]
 
 

@@ -18,11 +18,10 @@ from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import Id, Parsed, Section, Struct
 from crdt_docs.updates.source import SLICE
 from crdt_docs.updates.touched import Span
-from server.domain import garbage
 from server.domain.garbage import Heap
 from server.domain.likeness import Profile, load
 from server.engine.cache import At, ProjectionCache
-from server.engine.compaction import LENGTHS
+from server.engine.compaction import LENGTHS, lengths_of
 from server.engine.failures import EngineFailed, Verdict
 from server.engine.lanes import Lane, Limits
 from server.engine.records import records
@@ -49,8 +48,6 @@ WORKERS: Final[dict[LaneName, int]] = {"read": 2, "parse": 1, "compact": 1}
 CACHE_BYTES: Final = 32 << 20
 EXPORT_TOIL: Final = 4
 """A Word file takes so much longer than a projection; that must not look like a hang."""
-LONG: Final = 128 * 1024
-"""Bytes of a frame that may bring so much that looking for garbage meanwhile would hold everybody up."""
 _new = tuple.__new__  # a NamedTuple's own ways are slower
 MAX_FAILED: Final = 1_000
 """Documents whose last failure is remembered."""
@@ -134,7 +131,7 @@ class Engine:
         held = self._cache.get(At(document, seq))
         return None if held is None else _loads(held)
 
-    async def project(self, update: bytes, document: Hashable = None, seq: int = 0) -> dict[str, Any]:
+    async def project(self, update: bytes | Rope, document: Hashable = None, seq: int = 0) -> dict[str, Any]:
         """The working set of a whole document as data, see ``crdt_docs.working_set.read``.
 
         With ``document`` (its name and generation) and ``seq`` the result is kept, and whoever asks for the same
@@ -150,7 +147,7 @@ class Engine:
         held = self._cache.get(at)
         return _loads(held if held is not None else await self._project_once(at, update))
 
-    async def _project_once(self, at: At, update: bytes) -> bytes:
+    async def _project_once(self, at: At, update: bytes | Rope) -> bytes:
         promise = self._underway.get(at)
         if promise is None:
             promise = self._underway[at] = asyncio.get_running_loop().create_future()
@@ -158,7 +155,7 @@ class Engine:
             self._group.create_task(self._make(at, update, promise), name="engine-projection")
         return await asyncio.shield(promise)
 
-    async def _make(self, at: At, update: bytes, promise: asyncio.Future[bytes]) -> None:
+    async def _make(self, at: At, update: bytes | Rope, promise: asyncio.Future[bytes]) -> None:
         try:
             made = await self.run("read", "project", update)
         except EngineFailed as failed:
@@ -181,7 +178,7 @@ class Engine:
                 self._failed.pop(next(iter(self._failed)))
             self._failed[at.document] = (at.seq, failed)
 
-    async def export(self, update: bytes, kind: ExportKind, title: str) -> bytes:
+    async def export(self, update: bytes | Rope, kind: ExportKind, title: str) -> bytes:
         """A whole document as a file, headed by the task's name."""
         return await self._lanes["read"].run("export", (update, kind, title), toil=EXPORT_TOIL)
 
@@ -192,14 +189,14 @@ class Engine:
         await self.export(update, "md", "")
         await self.export(update, "docx", "")
 
-    async def profile(self, update: bytes) -> Profile:
+    async def profile(self, update: bytes | Rope) -> Profile:
         """What messages are compared with to tell whether they are about this document."""
         try:
             return load(await self.run("read", "profile", update))
         except (ValueError, KeyError, TypeError, OverflowError) as error:
             raise EngineFailed(Verdict.CRASHED, "what came back is no profile") from error
 
-    async def changes(self, update: bytes, since: bytes, cuts: Sequence[Id]) -> Changed:
+    async def changes(self, update: bytes | Rope, since: bytes, cuts: Sequence[Id]) -> Changed:
         """What a whole document has that the state vector ``since`` has not, and where the ``cuts`` are."""
         return Changed(*marshal.loads(await self.run("read", "changes", update, since, list(cuts))))
 
@@ -209,8 +206,6 @@ class Engine:
 
     async def parse(self, update: bytes) -> Parsed:
         """``crdt_docs.updates.parse.parse``, elsewhere. Raises Malformed and TooLarge as that does."""
-        if len(update) > LONG:
-            garbage.put_off()
         said = records(await self.run("parse", "parse", update))
         sections: list[Section] = []
         for record in said:
@@ -245,7 +240,7 @@ class Engine:
         Without ``trim`` it is all as it was. ``finish`` is another function than the engine's own, for documents of
         another kind. What is long is neither handed over nor taken back in one go, so that others can run meanwhile.
         """
-        arguments = (_rope(snapshot), index, [len(update) for update in tail], Rope(tail), finish or self._finish)
+        arguments = (_rope(snapshot), index, lengths_of(tail), Rope(tail), finish or self._finish)
         made = await self._lanes["compact"].run("compact" if trim else "fold", arguments)
         state, found = LENGTHS.unpack_from(made)
         state_end = LENGTHS.size + state
@@ -254,7 +249,9 @@ class Engine:
         for at in range(index_end, len(made), SLICE):
             pieces.append(bytes(view[at : at + SLICE]))
             await asyncio.sleep(0)
-        return Compacted(bytes(view[LENGTHS.size : state_end]), bytes(view[state_end:index_end]), pieces)
+        gate = bytes(view[LENGTHS.size : state_end])
+        await asyncio.sleep(0)
+        return Compacted(gate, bytes(view[state_end:index_end]), pieces)
 
     def forget(self, document: Hashable) -> None:
         """Drop what is kept of a document, as when it is erased."""

@@ -125,13 +125,14 @@ class WorkerProcess:
             raise Died(str(error)) from None
 
     async def _read_long(self, length: int) -> bytearray:
-        """As it comes: to copy all of it at once would hold everybody up."""
+        """As it comes: to copy all of it at once would hold everybody up, and so would all that has come meanwhile."""
         data = bytearray()
         while len(data) < length:
             part = await self._reader.read(min(SLICE, length - len(data)))
             if not part:
                 raise EOFError
             data += part
+            await asyncio.sleep(0)
         return data
 
     async def end(self) -> int:

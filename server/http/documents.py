@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from crdt_docs.ids import DocName, UserId
+from crdt_docs.rope import Rope
 from crdt_docs.updates.compose import Composer
 from server.domain.access import Principal
 
@@ -28,7 +29,12 @@ class ReadDocument(Protocol):
 
     @property
     def update(self) -> bytes:
-        """The whole document."""
+        """The whole document, copied."""
+        ...
+
+    @property
+    def rope(self) -> Rope:
+        """The same to be read off, which copies nothing."""
         ...
 
     @property

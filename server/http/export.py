@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+from collections.abc import AsyncIterator
 from typing import Final, Literal
 from urllib.parse import quote
 
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from crdt_docs.ids import DocName, TaskId
+from crdt_docs.rope import Rope
 from server.domain.errors import NotFound
 from server.domain.task import Task
 from server.doors.authority import Authority, require_resident
@@ -25,6 +28,10 @@ MEDIA: Final[dict[Format, str]] = {
     "md": "text/markdown; charset=utf-8",
     "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 }
+
+
+SLICE: Final = 64 * 1024
+"""Bytes that are handed over at a time."""
 
 
 class ExportWanted(Input):
@@ -44,7 +51,7 @@ def routes(tasks: Tasks, reader: Reader, authority: Authority) -> list[Row]:
         if known is None:
             raise NotFound
         if wanted.format == "yjs":
-            content = await reader.raw(DocName(task))
+            return _slowly(await reader.raw(DocName(task)), known[0])
         elif wanted.format == "json":
             about = {"task": task_answer(known[0], role).model_dump()}
             content = json.dumps({**about, **await reader.project(DocName(task))}, ensure_ascii=False).encode()
@@ -68,6 +75,18 @@ def routes(tasks: Tasks, reader: Reader, authority: Authority) -> list[Row]:
 
 def _file(content: bytes, task: Task, kind: Format) -> Response:
     return Response(content, media_type=MEDIA[kind], headers={"Content-Disposition": disposition(task.name, kind)})
+
+
+def _slowly(content: Rope, task: Task) -> Response:
+    headers = {"Content-Disposition": disposition(task.name, "yjs"), "Content-Length": str(len(content))}
+    return StreamingResponse(_slices(content), media_type=MEDIA["yjs"], headers=headers)
+
+
+async def _slices(content: Rope) -> AsyncIterator[bytes]:
+    """It, letting others run in between; not on a thread, for the document must not grow while it is looked at."""
+    for some in content.slices(SLICE):
+        yield some
+        await asyncio.sleep(0)
 
 
 def disposition(name: str, extension: str) -> str:

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Final, Literal, Protocol, Self
 
 from crdt_docs.ids import DocName
+from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import Id
 from crdt_docs.updates.vectors import StateVector, encode_state_vector
 from server.domain.errors import Unavailable
@@ -27,19 +28,19 @@ NAMES_KEPT: Final = 10_000
 class Projections(Protocol):
     """What is asked of the engine. Raises EngineFailed."""
 
-    async def project(self, update: bytes, document: Hashable = None, seq: int = 0) -> dict[str, Any]:
+    async def project(self, update: bytes | Rope, document: Hashable = None, seq: int = 0) -> dict[str, Any]:
         """The working set in the update; kept for that document and seq."""
         ...
 
-    async def export(self, update: bytes, kind: FileKind, title: str) -> bytes:
+    async def export(self, update: bytes | Rope, kind: FileKind, title: str) -> bytes:
         """The working set in the update as a file."""
         ...
 
-    async def profile(self, update: bytes) -> Profile:
+    async def profile(self, update: bytes | Rope) -> Profile:
         """What messages are compared with to tell whether they are about the working set in the update."""
         ...
 
-    async def changes(self, update: bytes, since: bytes, cuts: Sequence[Id]) -> Changed:
+    async def changes(self, update: bytes | Rope, since: bytes, cuts: Sequence[Id]) -> Changed:
         """What the update has that the state vector has not, and where the cuts are."""
         ...
 
@@ -70,16 +71,16 @@ class Reader:
     ) -> None:
         await self.words.__aexit__(kind, error, trace)
 
-    async def raw(self, name: DocName) -> bytes:
+    async def raw(self, name: DocName) -> Rope:
         """One v1 update that rebuilds the document; works for a quarantined one, too."""
-        return (await self._documents.read(name)).update
+        return (await self._documents.read(name)).rope
 
     async def project(self, name: DocName) -> dict[str, Any]:
         """The working set, with its ``seq``. Raises Unavailable."""
         found = await self._readable(name)
         self._note(name, found.generation)
         try:
-            read = await self._projections.project(found.update, (name, found.generation), found.seq)
+            read = await self._projections.project(found.rope, (name, found.generation), found.seq)
         except EngineFailed as failed:
             await self._set_aside(name, failed)
             raise
@@ -93,7 +94,7 @@ class Reader:
         """The working set as a file headed by the title. Raises Unavailable."""
         found = await self._readable(name)
         try:
-            return await self._projections.export(found.update, kind, title)
+            return await self._projections.export(found.rope, kind, title)
         except EngineFailed as failed:
             await self._set_aside(name, failed)
             raise
@@ -101,7 +102,7 @@ class Reader:
     async def changed(self, name: DocName, since: StateVector, cuts: Sequence[Id]) -> Changed:
         """What a document has that is not in the state vector, and where things were deleted. Raises Unavailable."""
         found = await self._readable(name)
-        return await self._projections.changes(found.update, encode_state_vector(since), cuts)
+        return await self._projections.changes(found.rope, encode_state_vector(since), cuts)
 
     async def judge(self, summary: str, ledger: Sequence[Mapping[str, Any]], source: str) -> bool:
         """Whether a summary is true to the ledger. Raises Unavailable."""
@@ -119,7 +120,7 @@ class Reader:
         if found.quarantined is not None:
             return EMPTY
         try:
-            return await self._projections.profile(found.update)
+            return await self._projections.profile(found.rope)
         except EngineFailed as failed:
             await self._set_aside(name, failed)
             if failed.verdict.quarantine:

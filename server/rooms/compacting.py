@@ -14,7 +14,6 @@ from crdt_docs.ids import Part
 from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import Parsed
 from crdt_docs.updates.splice import Spliced
-from server.domain import garbage
 from server.domain.errors import Conflict
 from server.domain.log import Snapshot, UpdateLog
 from server.rooms import lanes, slices
@@ -68,8 +67,6 @@ async def compact(room: Room, offload: Offload, log: UpdateLog, lane: lanes.Lane
     try:
         seq, vector = room.head, room.document.state_vector
         made = await offload.compact(room.name.part, room.document.rope({}))
-        if room.document.size > garbage.LONG:
-            garbage.put_off()
         try:
             document = await slices.run(Spliced.load_in_slices(made.pieces, made.index))
         except (Malformed, ValueError, IndexError) as error:
@@ -79,9 +76,10 @@ async def compact(room: Room, offload: Offload, log: UpdateLog, lane: lanes.Lane
         if room.dead or not await store(log, lane, room.doc, made.snapshot(seq)):
             return False
         await slices.run(_catch_up(document, room.since_compaction))
-        room.document = document
+        before, room.document = room.document, document
         room.snapshot_size = sum(map(len, made.pieces))
         room.tail_size = sum(map(weight, room.since_compaction))
+        await slices.run(before.dissolve())
         return True
     finally:
         room.since_compaction = None

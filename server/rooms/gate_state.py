@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from crdt_docs.updates.parse import Id
 from crdt_docs.updates.vectors import DeleteSet
+from server.domain.garbage import Heap
 from server.rooms.verdict import Known, Run, TypeInfo
 
 VERSION: Final = 3
@@ -104,7 +105,7 @@ def _take(read: State, table: list[Run], kind: str, what: Any) -> None:
             table.extend(Run(tuple(at) if isinstance(at, list) else at, *rest) for at, *rest in what)
         case "runs":
             client, first, numbers = what
-            starts, values = read.runs.setdefault(client, ([], []))
+            starts, values = read.runs.setdefault(client, (Heap(), Heap()))
             starts += first
             values += [table[number] for number in numbers]
         case _:

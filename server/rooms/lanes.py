@@ -50,14 +50,20 @@ class ThreadLane:
         self._queue.put((work, done))  # type: ignore[arg-type]
 
     def _run(self) -> None:
-        while (item := self._queue.get()) is not None:
-            work, done = item
-            try:
-                result: object = work()
-            except Exception as error:
-                result = error
-            self._loop.call_soon_threadsafe(done, result)
+        while self._do(self._queue.get()):
+            pass  # and nothing of it is held while the next is waited for: it may be a whole document
         self._loop.call_soon_threadsafe(self._ended.set)
+
+    def _do(self, item: tuple[Callable[[], object], Callable[[object], None]] | None) -> bool:
+        if item is None:
+            return False
+        work, done = item
+        try:
+            result: object = work()
+        except Exception as error:
+            result = error
+        self._loop.call_soon_threadsafe(done, result)
+        return True
 
 
 async def run(lane: Lane, work: Callable[[], T]) -> T:

@@ -10,7 +10,6 @@ from crdt_docs.errors import Malformed
 from crdt_docs.ids import DocName
 from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.splice import Spliced
-from server.domain import garbage
 from server.domain.errors import ClewError
 from server.domain.log import Opened, Snapshot
 from server.rooms import slices
@@ -27,12 +26,9 @@ BREATH: Final = 4 * 1024
 async def build(name: DocName, opened: Opened, shape: Shape, around: Around[Room], offload: Offload) -> Room:
     """Snapshot and tail, in slices; what is long is read elsewhere. Raises ValueError for a log with a gap."""
     start = await _fold(name, opened, around, offload)
-    size = start.snapshot_size + start.tail_size
-    if size > garbage.LONG:
-        garbage.put_off()
     gate = Gate(shape, opened.claims)
     tail = [logged.update for logged in start.tail]
-    if size <= BREATH:
+    if start.snapshot_size + start.tail_size <= BREATH:
         document = _read(start.snapshot, tail)
         gate.know(document)
     else:

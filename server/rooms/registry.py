@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Final, NamedTuple, Self
 
 from crdt_docs.ids import DocName, Part, TaskId, TokenId, UserId
+from crdt_docs.rope import Rope
 from crdt_docs.updates.compose import Composer
 from crdt_docs.updates.parse import Parsed, parse
 from server.domain.access import Principal, Role, may_write
@@ -43,8 +44,13 @@ class Read(NamedTuple):
 
     seq: int
     generation: int
-    update: bytes
+    rope: Rope
     quarantined: str | None
+
+    @property
+    def update(self) -> bytes:
+        """All of it, copied in one go: of a long document, that holds everybody up."""
+        return bytes(self.rope)
 
 
 class Rooms:
@@ -133,7 +139,7 @@ class Rooms:
         """The document as one v1 update, and the seq that it covers."""
         with self._using(name) as slot:
             room = await self._room(slot)
-            return Read(room.head, room.generation, bytes(room.document.rope({})), room.quarantined)
+            return Read(room.head, room.generation, room.document.rope({}), room.quarantined)
 
     @asynccontextmanager
     async def room(self, name: DocName) -> AsyncIterator[Room]:

@@ -71,7 +71,6 @@ class Room:
         self.doc = doc
         self.generation = generation
         self.gate = gate
-        gate.seat = self._seat
         self.document = document
         self.head = self.log_head = head
         self.limits = around.limits
@@ -80,6 +79,7 @@ class Room:
         self.lacking: frozenset[Connection] = frozenset()
         self.connections: set[Connection] = set()
         self.crowd = around.crowds.begin(name)
+        gate.seat = self.crowd.principal_of  # a method of its own would keep it alive beyond its end
         self.keyed: Counter[str] = Counter()  # how often a key of each root was set here; for composers
         self.snapshot_size = 0
         self.tail_size = 0
@@ -102,9 +102,6 @@ class Room:
         self._rebasing = False
 
     # -- admission
-
-    def _seat(self, client: int) -> PrincipalKey | None:
-        return self.crowd.principal_of(client)
 
     async def parse(self, update: bytes) -> Parsed:
         """Parse a large update away from the event loop."""
@@ -293,7 +290,7 @@ class Room:
             return
         self.keyed[""] += 1  # no root's name: anything may have been set
         self.gate = Gate(self.gate.shape, claims.values())
-        self.gate.seat = self._seat
+        self.gate.seat = self.crowd.principal_of
         self.gate.restore(parse(self.document.full()))
         self._attribution = Attribution()  # others wrote meanwhile
         self._rebasing = False

@@ -114,16 +114,19 @@ class DirectTransport(Outgoing):
 
     def _pour_due(self) -> None:
         self._due = False
-        self.pour()
+        self.pour(turn=True)
 
-    def pour(self) -> None:
-        """Write what is queued while the peer takes it."""
+    def pour(self, *, turn: bool = False) -> None:
+        """Write what is queued while the peer takes it; what is long only where it is our ``turn``."""
         while not self._choked and self.closing is None:
             if self._slices is not None:
                 if self._pour_slice():
                     self._pour_later()
                     return
                 continue
+            if not turn and self._frames and isinstance(self._frames[0], Rope):
+                self._pour_later()  # many may be handed something long in one turn
+                return
             message = self._take()
             if message is None:
                 self._clear = True

@@ -20,6 +20,7 @@ from server.doors.turnstile import Turnstile
 from server.rooms.connection import Connection, Transport
 from server.rooms.registry import Rooms
 from server.sync.backlog import Backlog
+from server.sync.rota import NEWCOMERS, Rota
 
 FAREWELLS: Final = (1000, 1001)
 """Close codes of a peer that is done, or whose page is left (RFC 6455 section 7.4.1)."""
@@ -94,6 +95,7 @@ class Entry:
     looking: Looking
     turnstile: Turnstile
     backlog: Backlog = field(default_factory=Backlog)
+    rota: Rota = field(default_factory=lambda: Rota(NEWCOMERS))
 
     async def enter(self, name: DocName, principal: Principal, transport: Transport) -> Connection:
         """Join the document's room, and settle there. Raises a ClewError if it may not be, or can't just now."""
@@ -121,6 +123,7 @@ class Entry:
     async def _join(self, name: DocName, principal: Principal, transport: Transport) -> Connection:
         try:
             async with self.rooms.room(name) as room:
+                await self.rota.turn()  # all who waited for the room to be loaded come on at once
                 # asked last, and nothing is waited for before the connection is where changes of it are told
                 allowed = await self.authority.admit(principal, name.task)
                 connection = self.rooms.let_in(room, principal, allowed.role, transport)

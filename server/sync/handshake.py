@@ -23,6 +23,7 @@ from server.sync.backlog import Backlog
 from server.sync.intake import Intake
 from server.sync.open_socket import OpenSocket, Surroundings
 from server.sync.protocol import EARLY, EXTENSION
+from server.sync.rota import NEWCOMERS, Rota
 
 _MAGIC: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _KEY: Final = re.compile(rb"[A-Za-z0-9+/]{22}==")
@@ -58,6 +59,7 @@ class Handshakes:
         self._turnstile = turnstile
         self._intake = intake
         self._around: Surroundings | None = None
+        self._rota = Rota(NEWCOMERS)
 
     def shake(self, asked: Asked) -> bool:
         """Take the connection; False, and nothing done, if uvicorn is to read the request."""
@@ -67,7 +69,7 @@ class Handshakes:
         asked.server_state.connections.discard(asked)
         client = asked.scope["client"]
         passage = self._turnstile.arrive(client[0] if client else None)
-        Handshake(asked, key, passage, self._surroundings(asked)).begin()
+        Handshake(asked, key, passage, self._surroundings(asked)).begin(self._rota)
         return True
 
     def _surroundings(self, asked: Asked) -> Surroundings:
@@ -127,18 +129,21 @@ class Handshake(asyncio.Protocol):
         self._refusal: list[bytes] = []
         self._early = b""
 
-    def begin(self) -> None:
-        """Ask the application, as the server asks it."""
+    def begin(self, rota: Rota) -> None:
+        """Ask the application, as the server asks it, when it is its turn."""
         around = self._around
         around.open.add(self)
         self._transport.set_protocol(self)
-        task = asyncio.get_running_loop().create_task(self._run())
+        task = asyncio.get_running_loop().create_task(self._run(rota))
         around.tasks.add(task)
         task.add_done_callback(around.tasks.discard)
 
-    async def _run(self) -> None:
+    async def _run(self, rota: Rota) -> None:
+        scope, self._scope = self._scope, None  # it knows this object: the two should not keep each other
         try:
-            scope, self._scope = self._scope, None  # it knows this object: the two should not keep each other
+            await rota.turn()
+            if self._answered:  # the server ended meanwhile
+                return
             await self._app(scope, self._receive, self._send)
             if not self._answered:
                 self._refuse(500)

@@ -1,9 +1,10 @@
 """A server whose event loop is watched from within: run it as ``python loop_watch.py FILE serve ...``.
 
 Owns one timer and one file. For each turn in which the loop was away for longer than ``NOTE``, the file gets a record:
-when (``time.monotonic``), for how long by the clock on the wall, and how much CPU the whole process used meanwhile. On
-a machine that others use too, a process can be away without doing anything; so what counts is the smaller of the two.
-Must never touch what it watches.
+when (``time.monotonic``), for how long by the clock on the wall, and how much CPU the whole process, and the loop's own
+thread, used meanwhile. On a machine that others use too, a process can be away without doing anything; so what counts
+is the smaller of the wall's and the process's: another thread can keep the loop waiting, too. Must never touch what it
+watches.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any, Final, NamedTuple
 
 EVERY: Final = 0.002
 NOTE: Final = 0.001
-RECORD: Final = struct.Struct("<ddd")
+RECORD: Final = struct.Struct("<dddd")
 
 
 class Away(NamedTuple):
@@ -27,6 +28,8 @@ class Away(NamedTuple):
     at: float
     wall: float
     cpu: float
+    own: float
+    """CPU of the loop's thread alone."""
 
     @property
     def lag(self) -> float:
@@ -47,14 +50,15 @@ class Watch:
         self._loop = asyncio.get_running_loop()
         self._was = time.monotonic()
         self._cpu = time.process_time()
+        self._own = time.thread_time()
         self._loop.call_later(EVERY, self._tick)
 
     def _tick(self) -> None:
-        now, cpu = time.monotonic(), time.process_time()
+        now, cpu, own = time.monotonic(), time.process_time(), time.thread_time()
         away = now - self._was - EVERY
         if away > NOTE:
-            os.write(self._file, RECORD.pack(now, away, cpu - self._cpu))
-        self._was, self._cpu = now, cpu
+            os.write(self._file, RECORD.pack(now, away, cpu - self._cpu, own - self._own))
+        self._was, self._cpu, self._own = now, cpu, own
         self._loop.call_later(EVERY, self._tick)
 
 

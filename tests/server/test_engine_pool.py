@@ -367,11 +367,20 @@ async def test_what_is_long_is_let_go_of_a_little_at_a_time() -> None:
     assert len(some) == 10
 
 
-async def test_looking_for_garbage_is_put_off_once_and_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = gc.get_threshold()
-    monkeypatch.setattr(garbage, "PUT_OFF", 0.02)
-    garbage.put_off()
-    assert gc.get_threshold()[2] > before[2]
-    garbage.put_off()
+@pytest.mark.parametrize(
+    ("new", "share", "put_off", "searched"),
+    [(10, 9.0, 900.0, True), (9, 9.0, 900.0, False), (10, 0.0, 900.0, False), (10, 0.0, 0.0, True)],
+    ids=["at rest", "too little is new", "busy", "busy for long"],
+)
+async def test_all_is_looked_through_for_garbage_at_rest_or_in_the_end(
+    monkeypatch: pytest.MonkeyPatch, new: int, share: float, put_off: float, searched: bool
+) -> None:
+    searches = list[int]()
+    monkeypatch.setattr(garbage, "BEAT", 0.01)
+    monkeypatch.setattr(garbage, "AT_REST", share * 100)
+    monkeypatch.setattr(garbage, "PUT_OFF", put_off)
+    monkeypatch.setattr(gc, "get_count", lambda: (0, 0, new))
+    monkeypatch.setattr(gc, "collect", lambda: searches.append(1))
+    garbage.FullSearch().begin()
     await asyncio.sleep(0.1)
-    assert gc.get_threshold() == before
+    assert bool(searches) is searched

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from itertools import pairwise
 from typing import Any, cast
 
 import pytest
@@ -19,6 +20,7 @@ from server.http.protocol import HttpProtocol
 from server.sync.backlog import Backlog
 from server.sync.handshake import Handshakes
 from server.sync.protocol import EARLY, SocketProtocol, take_over
+from server.sync.rota import NEWCOMERS
 
 
 class Socketed(Wire):
@@ -44,10 +46,10 @@ class Server:
         self.state = ServerState()
         self.wire = Socketed()
         self.short: list[bool] = []
-        handshakes = Handshakes(self.turnstile, None)
+        self.handshakes = Handshakes(self.turnstile, None)
 
         def shake(asked: Any) -> bool:
-            self.short.append(handshakes.shake(asked))
+            self.short.append(self.handshakes.shake(asked))
             return self.short[-1]
 
         made = type("Http", (HttpProtocol,), {"turnstile": self.turnstile, "shake": staticmethod(shake)})
@@ -195,3 +197,18 @@ async def test_a_server_that_ends_hangs_up_on_who_is_not_answered_yet() -> None:
     server.wire.protocol.connection_lost(None)
     server.held.set()
     await server.settle()
+
+
+async def test_of_many_who_come_at_once_few_are_let_in_in_one_turn() -> None:
+    servers = [Server() for _ in range(3 * NEWCOMERS)]
+    for server in servers:
+        server.handshakes = servers[0].handshakes
+        server.wire.protocol.data_received(asking(b"/sync/a"))
+    seen = [0]
+    while seen[-1] < len(servers):
+        await asyncio.sleep(0)
+        seen.append(sum(bool(server.scopes) for server in servers))
+    assert max(now - before for before, now in pairwise(seen)) == NEWCOMERS
+    for server in servers:
+        await server.settle()
+        server.wire.protocol.connection_lost(None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,8 @@ from crdt_docs.messages.ywebsocket import EMPTY_STEP1, EMPTY_STEP2, step1_frame,
 from crdt_docs.updates.compose import Composer
 from crdt_docs.updates.vectors import encode_state_vector
 from server.domain.access import Role
+from server.rooms.connection import Connection
+from server.rooms.room import Room
 
 
 async def test_an_update_reaches_everyone_and_its_sender_after_its_commit(tmp_path: Path) -> None:
@@ -157,3 +161,20 @@ async def test_a_composed_write_takes_the_same_road_and_wins_over_what_it_overwr
         one.hear()
         assert one.doc.get("meta", type=Map[Any]).to_py() == {"name": "third"}
         assert len([claim for claim in one.connection.room.gate.claims.values() if claim.composed]) == 2
+
+
+async def test_a_room_that_ended_is_let_go_of_without_a_search_for_garbage(tmp_path: Path) -> None:
+    name = new_name()
+    async with rooms_over(tmp_path / "log.db") as rooms:
+        one, two = await enter(rooms, name, 1), await enter(rooms, name, 2, WEI)
+        await one.type("hello")
+        await settled(rooms)
+        gc.collect()
+        gc.disable()
+        try:
+            rooms.live()[0].dissolve(1012, "idle")
+            one.connection = two.connection = None  # type: ignore[assignment]
+            await asyncio.sleep(0.01)
+            assert not [held for held in gc.get_objects() if isinstance(held, Room | Connection)]
+        finally:
+            gc.enable()

@@ -68,3 +68,17 @@ async def test_an_error_of_one_keeps_nobody_else_from_their_turn() -> None:
     await turns(rota, wrote, AT_ONCE)
     assert errors == ["a wire that broke"]
     assert wrote == [*range(AT_ONCE)]
+
+
+async def test_who_waits_for_a_turn_may_give_up() -> None:
+    rota, came = Rota(1), list[int]()
+
+    async def come(number: int) -> None:
+        await rota.turn()
+        came.append(number)
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(come(number)) for number in range(4)]
+        await asyncio.sleep(0)
+        tasks[1].cancel()
+    assert came == [0, 2, 3]

@@ -10,6 +10,7 @@ from kit.log_entries import append, new_name, updates
 
 from crdt_docs.ids import DocName
 from server.domain.log import CorruptLog, DocKey, Snapshot
+from server.store import vault
 from server.store.examine import examine
 from server.store.keys import Keys
 from server.store.log import SqliteLog
@@ -189,3 +190,23 @@ def test_a_fork_takes_a_long_snapshot_over_whole(tmp_path: Path) -> None:
         put(log, write_five(log, name), LONG)
         forked = log.fork(name, LONG, "repair").snapshot
         assert forked is not None and forked.whole().update == b"".join(PIECES)
+
+
+def test_what_is_long_is_sealed_a_part_at_a_time_as_if_it_were_in_one_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, place = bytes(range(256)) * 5, b"place"
+    with Keys(tmp_path) as keys:
+        monkeypatch.setattr(vault, "LONG", 100)
+        kid, in_parts = vault.Vault(keys).seal("task", place, text)
+        monkeypatch.setattr(vault, "LONG", 10_000)
+        whole = vault.Vault(keys)
+        assert whole.open(kid, place, in_parts) == text
+        _, at_once = whole.seal("task", place, text)
+        monkeypatch.setattr(vault, "LONG", 100)
+        assert whole.open(kid, place, at_once) == text
+        for harmed in (at_once[:-1] + bytes((at_once[-1] ^ 1,)), at_once[:600] + b"?" + at_once[601:]):
+            with pytest.raises(ValueError, match="does not match its seal"):
+                whole.open(kid, place, harmed)
+        with pytest.raises(ValueError, match="does not match its seal"):
+            whole.open(kid, b"elsewhere", at_once)
