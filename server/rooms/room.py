@@ -134,7 +134,7 @@ class Room:
                 keys = tuple(keys_set(parsed, actor))
                 break
         self._underway.add(_new(Pending, (entry, parsed, keys)), delta.claims)
-        self._writer.kick(self)
+        self._writer.kick(self, actor)
 
     def admitted(self) -> bytes:
         """The document with what is still on its way to the log. No waiting: a rebase may need the lock to end that."""

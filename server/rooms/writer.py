@@ -3,9 +3,11 @@
 Must never let anything be seen before it is committed, and never retry what failed: an fsync error is final for what
 it covered.
 
-Group rule: at once when idle, else ``interval`` after the last commit began or when ``group`` updates wait, whichever
+Group rule: with the loop's next turn when idle, else ``interval`` after the last commit began or when ``group`` updates wait, whichever
 comes first; one batch is in flight at a time. So a lone typist waits for one fsync, and a thousand share one. Where
-commits take long the interval is twice what the last one took, up to a bound: a slow disk gets larger groups.
+commits take long the interval is twice what the last one took, up to a bound: a slow disk gets larger groups. Who
+answers somebody whose words had the last group to themselves waits for no one: two who write in turns would pay the
+interval at each of them.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import Final, Protocol
 
 from server.domain.clock import Clock
 from server.domain.errors import Unavailable
-from server.domain.log import Append, LogFailed, UpdateLog
+from server.domain.log import Actor, Append, LogFailed, UpdateLog
 from server.rooms.lanes import Lane
 
 INTERVAL: Final = 0.002
@@ -61,8 +63,9 @@ class Writer:
         self._waiting = 0
         self._began = float("-inf")
         self._interval = INTERVAL
+        self._alone: tuple[Committing, Actor] | None = None  # who had the last group to themselves
         self._busy = False
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
         self._started = 0
         self._finished = 0
         self._drains: list[tuple[int, asyncio.Future[None]]] = []
@@ -80,24 +83,31 @@ class Writer:
             raise self.failure
         self._probe_at = now + PROBE_EVERY
 
-    def kick(self, room: Committing) -> None:
-        """One more update of this room waits to be committed."""
+    def kick(self, room: Committing, actor: Actor | None = None) -> None:
+        """One more update of this room waits to be committed, by that actor if it is but one."""
         self._dirty[room] = None
         self._waiting += 1
-        if self._busy:
+        if self._busy or (self._timer is not None and self._waiting != GROUP):
             return
-        if self._waiting >= GROUP:
-            self._start()
-        elif self._timer is None:
-            wait = self._began + self._interval - self._clock.monotonic()
-            if wait <= 0:
-                self._start()
-            else:
-                self._timer = asyncio.get_running_loop().call_later(wait, self._start)
+        if self._timer is not None:
+            self._timer.cancel()
+        loop, wait = asyncio.get_running_loop(), self._began + self._interval - self._clock.monotonic()
+        if wait <= 0 or self._waiting == GROUP or self._answers(room, actor):
+            self._timer = loop.call_soon(self._start)  # what else this turn of the loop brings goes along
+        else:
+            self._timer = loop.call_later(wait, self._start)
+
+    def _answers(self, room: Committing, actor: Actor | None) -> bool:
+        if self._alone is None or actor is None:
+            return False
+        last, writer = self._alone
+        return last is room and writer is not actor and len(self._dirty) == 1
 
     def forget(self, room: Committing) -> None:
         """Drop what waits of a room that reloads."""
         self._dirty.pop(room, None)
+        if self._alone is not None and self._alone[0] is room:
+            self._alone = None
 
     async def drain(self) -> None:
         """Wait until everything admitted before now is committed or has failed."""
@@ -126,6 +136,7 @@ class Writer:
             self._settle()
             return
         self._busy = True
+        self._alone = (rooms[0], batch[0].entries[-1].actor) if len(rooms) == 1 else None
         self._started += 1
         self._began = self._clock.monotonic()
         self.commits += 1
