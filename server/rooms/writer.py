@@ -3,8 +3,8 @@
 Must never let anything be seen before it is committed, and never retry what failed: an fsync error is final for what
 it covered.
 
-Group rule: at once when idle, else a ``pause`` after the last commit began or when ``GROUP`` updates wait, whichever
-comes first; one batch is in flight at a time. The pause grows with the documents that the last commit had: so two who
+Group rule: with the loop's next turn when idle, for what else this one brings goes along; else a ``pause`` after the
+last commit began or when ``GROUP`` updates wait, whichever comes first; one batch is in flight at a time. The pause grows with the documents that the last commit had: so two who
 write to each other wait for a commit, and a thousand documents share one. Where commits take long it is twice what the
 last one took, up to a bound: a slow disk gets larger groups.
 """
@@ -71,7 +71,7 @@ class Writer:
         self._began = float("-inf")
         self._pause = 0.0
         self._busy = False
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
         self._started = 0
         self._finished = 0
         self._drains: list[tuple[int, asyncio.Future[None]]] = []
@@ -93,16 +93,15 @@ class Writer:
         """One more update of this room waits to be committed."""
         self._dirty[room] = None
         self._waiting += 1
-        if self._busy:
+        if self._busy or (self._timer is not None and self._waiting != GROUP):
             return
-        if self._waiting >= GROUP:
-            self._start()
-        elif self._timer is None:
-            wait = self._began + self._pause - self._clock.monotonic()
-            if wait <= 0:
-                self._start()
-            else:
-                self._timer = asyncio.get_running_loop().call_later(wait, self._start)
+        if self._timer is not None:
+            self._timer.cancel()
+        loop, wait = asyncio.get_running_loop(), self._began + self._pause - self._clock.monotonic()
+        if wait <= 0 or self._waiting >= GROUP:
+            self._timer = loop.call_soon(self._start)
+        else:
+            self._timer = loop.call_later(wait, self._start)
 
     def forget(self, room: Committing) -> None:
         """Drop what waits of a room that reloads."""

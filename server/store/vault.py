@@ -63,20 +63,20 @@ class Vault:
         if self._keys is None:
             return None, text
         kid, key = self._by_task.get(task) or self._learn(task)
-        cipher = self._warm.get(kid) or self._warm_up(kid, key)
         nonce = self._nonce()
-        if len(text) > LONG and (key := self._keys.get(kid)) is not None:
+        if len(text) > LONG:
             return kid, nonce + _encrypt(key, nonce, text, place)
+        cipher = self._warm.get(kid) or self._warm_up(kid, key)
         return kid, nonce + cipher.encrypt(nonce, text, place)
 
     def open(self, kid: int | None, place: bytes, stored: bytes) -> bytes:
         """What was sealed at that place. Raises ValueError with what is wrong."""
         if kid is None:
             return stored
-        cipher = self._warm.get(kid) or self._warm_up(kid, self._by_kid.get(kid) or self._find(kid))
         try:
-            if len(stored) > LONG and (key := self._keys.get(kid)) is not None:  # type: ignore[union-attr]
-                return _decrypt(key, stored, place)
+            if len(stored) > LONG:
+                return _decrypt(self._by_kid.get(kid) or self._find(kid), stored, place)
+            cipher = self._warm.get(kid) or self._warm_up(kid, self._by_kid.get(kid) or self._find(kid))
             return cipher.decrypt(stored[:NONCE], stored[NONCE:], place)
         except (InvalidTag, ValueError):
             raise ValueError("does not match its seal") from None
