@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, Protocol, cast, get_args
 
 from crdt_docs.ids import DocName, TaskId, TokenId, is_id
+from crdt_docs.rope import Rope
 from server.control.trail import Trail
 from server.domain.access import ROLE_NAMES, Principal, Role
 from server.domain.audit import Deed
@@ -38,7 +39,7 @@ DAY: Final = 86400
 class Reads(Protocol):
     """How documents are read."""
 
-    async def raw(self, name: DocName) -> bytes:
+    async def raw(self, name: DocName) -> Rope:
         """One v1 update that rebuilds the document."""
         ...
 

@@ -23,6 +23,8 @@ BEAT: Final = 1.0
 """Seconds between two looks at whether the process is at rest."""
 AT_REST: Final = 0.03
 """Share of one processor's time, used since the last look, up to which it is."""
+LATE: Final = 0.02
+"""Seconds by which a look may come late: a process that is not let run uses little, too, and is not at rest."""
 PUT_OFF: Final = 900.0
 """Seconds after which it need not be at rest any more."""
 LITTLE: Final = 2_000
@@ -43,18 +45,19 @@ class FullSearch:
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._since = self._loop.time()
+        self._since = self._due = self._loop.time()
         self._used = time.process_time()
 
     def begin(self) -> None:
         """Look again and again, as long as the loop runs."""
-        self._loop.call_later(BEAT, self._look)
+        self._due = self._loop.time() + BEAT
+        self._loop.call_at(self._due, self._look)
 
     def _look(self) -> None:
         now, used = self._loop.time(), time.process_time()
         if gc.get_count()[2] < ENOUGH:
             self._since = now
-        elif used - self._used < AT_REST * BEAT or now - self._since > PUT_OFF:
+        elif (now - self._due < LATE and used - self._used < AT_REST * BEAT) or now - self._since > PUT_OFF:
             gc.collect()
         self._used = time.process_time()
         self.begin()

@@ -368,16 +368,23 @@ async def test_what_is_long_is_let_go_of_a_little_at_a_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("new", "share", "put_off", "searched"),
-    [(10, 9.0, 900.0, True), (9, 9.0, 900.0, False), (10, 0.0, 900.0, False), (10, 0.0, 0.0, True)],
-    ids=["at rest", "too little is new", "busy", "busy for long"],
+    ("new", "share", "late", "put_off", "searched"),
+    [
+        (10, 9.0, 9.0, 900.0, True),
+        (9, 9.0, 9.0, 900.0, False),
+        (10, 0.0, 9.0, 900.0, False),
+        (10, 9.0, 0.0, 900.0, False),
+        (10, 0.0, 0.0, 0.0, True),
+    ],
+    ids=["at rest", "too little is new", "busy", "not let run", "busy for long"],
 )
 async def test_all_is_looked_through_for_garbage_at_rest_or_in_the_end(
-    monkeypatch: pytest.MonkeyPatch, new: int, share: float, put_off: float, searched: bool
+    monkeypatch: pytest.MonkeyPatch, new: int, share: float, late: float, put_off: float, searched: bool
 ) -> None:
     searches = list[int]()
     monkeypatch.setattr(garbage, "BEAT", 0.01)
     monkeypatch.setattr(garbage, "AT_REST", share * 100)
+    monkeypatch.setattr(garbage, "LATE", late)
     monkeypatch.setattr(garbage, "PUT_OFF", put_off)
     monkeypatch.setattr(gc, "get_count", lambda: (0, 0, new))
     monkeypatch.setattr(gc, "collect", lambda: searches.append(1))
