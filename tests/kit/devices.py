@@ -19,11 +19,11 @@ FLAGS = [
 ]  # fmt: skip
 SIZES: dict[str, tuple[int, int]] = {"laptop": (1280, 800), "phone": (390, 844), "small phone": (360, 640)}
 HARMLESS = re.compile(
-    r"Failed to load resource|net::ERR_|WebSocket connection to .* failed"
+    r"Failed to load resource|net::ERR_|WebSocket connection to .* failed|WebSocket is already in CLOSING"
     r"|TextSelection endpoint not pointing into a node with inline content \(doc\)"
 )
-"""What Chromium itself says of an answer over 399 or of a server that is down, and what ProseMirror says of a caret
-that it sets between two blocks for a moment. The page's own words never are."""
+"""What Chromium itself says of an answer over 399, of a server that is down and of a socket that just broke, and what
+ProseMirror says of a caret that it sets between two blocks for a moment. The page's own words never are."""
 
 PROVE = """async ([method, path, nonce]) => {
   const database = await new Promise((resolve) => {

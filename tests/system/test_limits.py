@@ -148,15 +148,15 @@ async def compacted(served: Served, size: int) -> None:
             with closing(sqlite3.connect(served.server.data / "log.db")) as log:
                 if log.execute(STORED, (size,)).fetchone():
                     return
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(0.1)
 
 
 async def at_rest(pid: int) -> int:
     """What the process holds once that changes no more, kB."""
     before, now = 0, resident(pid)
     async with asyncio.timeout(30):
-        while abs(now - before) > 1_000:
-            await asyncio.sleep(2)
+        while abs(now - before) > 500:
+            await asyncio.sleep(1)
             before, now = now, resident(pid)
     return now
 
