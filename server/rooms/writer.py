@@ -4,9 +4,10 @@ Must never let anything be seen before it is committed, and never retry what fai
 it covered.
 
 Group rule: with the loop's next turn when idle, for what else this one brings goes along; else a ``pause`` after the
-last commit began or when ``GROUP`` updates wait, whichever comes first; one batch is in flight at a time. The pause grows with the documents that the last commit had: so two who
-write to each other wait for a commit, and a thousand documents share one. Where commits take long it is twice what the
-last one took, up to a bound: a slow disk gets larger groups.
+last commit began or when ``GROUP`` updates wait, whichever comes first; one batch is in flight at a time. The pause
+grows with the documents that the last commit had: so two who write to each other wait for a commit, and a thousand
+documents share one. Where commits take long it is twice what the last one took, up to a bound: a slow disk gets larger
+groups.
 """
 
 from __future__ import annotations
