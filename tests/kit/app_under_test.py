@@ -108,19 +108,19 @@ class LateEngine:
         """Let it end by itself: who is cancelled over and over can't wait for the processes it has just started."""
         self._over.set()
 
-    async def project(self, update: bytes, document: Hashable = None, seq: int = 0) -> dict[str, Any]:
+    async def project(self, update: bytes | Rope, document: Hashable = None, seq: int = 0) -> dict[str, Any]:
         return await (await self._started()).project(update, document, seq)
 
-    async def export(self, update: bytes, kind: Literal["md", "docx"], title: str) -> bytes:
+    async def export(self, update: bytes | Rope, kind: Literal["md", "docx"], title: str) -> bytes:
         return await (await self._started()).export(update, kind, title)
 
-    async def changes(self, update: bytes, since: bytes, cuts: Sequence[Id]) -> Changed:
+    async def changes(self, update: bytes | Rope, since: bytes, cuts: Sequence[Id]) -> Changed:
         return await (await self._started()).changes(update, since, cuts)
 
     async def judge(self, summary: str, ledger: Sequence[Mapping[str, Any]], source: str) -> bool:
         return await (await self._started()).judge(summary, ledger, source)
 
-    async def profile(self, update: bytes) -> Profile:
+    async def profile(self, update: bytes | Rope) -> Profile:
         return await (await self._started()).profile(update)
 
     def forget(self, document: Hashable) -> None:

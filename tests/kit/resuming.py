@@ -20,6 +20,7 @@ from pycrdt import Doc
 
 from crdt_docs.ids import DeviceId, DocName, TaskId
 from crdt_docs.messages.ywebsocket import step1_frame, step2_frame, update_frame
+from crdt_docs.rope import Rope
 from crdt_docs.schema import seed_update
 from crdt_docs.updates.parse import Id
 from crdt_docs.working_set import WorkingSet
@@ -47,23 +48,23 @@ class EngineHere:
 
     asked: list[str] = field(default_factory=list)
 
-    async def project(self, update: bytes, document: Hashable = None, seq: int = 0) -> dict[str, Any]:
+    async def project(self, update: bytes | Rope, document: Hashable = None, seq: int = 0) -> dict[str, Any]:
         self.asked.append("project")
-        made: dict[str, Any] = json.loads(projections.project(update))
+        made: dict[str, Any] = json.loads(projections.project(bytes(update)))
         return made
 
-    async def changes(self, update: bytes, since: bytes, cuts: Sequence[Id]) -> Changed:
+    async def changes(self, update: bytes | Rope, since: bytes, cuts: Sequence[Id]) -> Changed:
         self.asked.append("changes")
-        return Changed(*marshal.loads(changes.changes(update, since, cuts)))
+        return Changed(*marshal.loads(changes.changes(bytes(update), since, cuts)))
 
     async def judge(self, summary: str, ledger: Sequence[Mapping[str, Any]], source: str) -> bool:
         self.asked.append("judge")
         return bool(judging.judge(summary, ledger, source))
 
-    async def export(self, update: bytes, kind: str, title: str) -> bytes:
+    async def export(self, update: bytes | Rope, kind: str, title: str) -> bytes:
         raise NotImplementedError
 
-    async def profile(self, update: bytes) -> Any:
+    async def profile(self, update: bytes | Rope) -> Any:
         raise NotImplementedError
 
     def forget(self, document: Hashable) -> None:
