@@ -73,10 +73,11 @@ class Vault:
         """What was sealed at that place. Raises ValueError with what is wrong."""
         if kid is None:
             return stored
+        key = self._by_kid.get(kid) or self._find(kid)
         try:
             if len(stored) > LONG:
-                return _decrypt(self._by_kid.get(kid) or self._find(kid), stored, place)
-            cipher = self._warm.get(kid) or self._warm_up(kid, self._by_kid.get(kid) or self._find(kid))
+                return _decrypt(key, stored, place)
+            cipher = self._warm.get(kid) or self._warm_up(kid, key)
             return cipher.decrypt(stored[:NONCE], stored[NONCE:], place)
         except (InvalidTag, ValueError):
             raise ValueError("does not match its seal") from None
