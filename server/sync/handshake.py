@@ -121,7 +121,7 @@ class Handshake(asyncio.Protocol):
         self._app = asked.app
         self._default_headers = asked.server_state.default_headers
         self._scope: dict[str, Any] | None = _scope(asked, self)
-        self._path = self._scope["path"]
+        self._path = asked.url.partition(b"?")[0].decode("ascii")  # as it came: a line of the log is one line
         self._greeted = False
         self._answered = False
         self._taken = False

@@ -104,6 +104,14 @@ async def test_a_plain_request_is_answered_and_its_socket_taken_over() -> None:
     assert server.turnstile.connections == 0 and not server.state.connections
 
 
+async def test_the_log_has_a_line_with_the_path_as_it_came_and_nothing_of_what_was_asked(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.INFO, "uvicorn.error"):
+        await Server().hear(asking(b"/sync/a%0aforged?secret", b"Sec-WebSocket-Protocol: clew.v1, token.abc"))
+    assert [record.getMessage() for record in caplog.records] == ['"WebSocket /sync/a%0aforged" [accepted]']
+
+
 async def test_the_application_is_asked_the_same_by_both_roads(monkeypatch: pytest.MonkeyPatch) -> None:
     ask = asking(b"/sync/a%20b?c=%20", b"Sec-WebSocket-Protocol: clew.v1,token.abc", b"X-Word: w\xf6rd")
     quick, slow = Server(), Server()
