@@ -14,10 +14,8 @@ Invariants kept here:
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any
 
-from crdt_docs.updates.parse import Parsed, parse
-from crdt_docs.updates.splice import Spliced
+from crdt_docs.updates.parse import Parsed
 from crdt_docs.updates.vectors import DeleteSet
 from server.domain.access import PrincipalKey
 from server.rooms import slices
@@ -86,23 +84,6 @@ class Gate(Known):
             return False
         self.state_vector, self.deleted, self.types, self.runs = read
         return True
-
-    def know(self, document: Spliced) -> None:
-        """Take in a short document: its types and runs are not read before somebody writes, and most only look."""
-        self.state_vector, self.deleted = document.state_vector, document.deletes.copy()
-        self._unread = document
-        del self.types, self.runs
-
-    def __getattr__(self, name: str) -> Any:
-        """The types and runs of a document that they were not read of yet."""
-        if name not in ("types", "runs"):
-            raise AttributeError(name)
-        # it has not grown by a struct since, for the gate lets none in without looking at these
-        read = Gate(self.shape)
-        read.restore(parse(self._unread.full()))
-        del self._unread
-        self.types, self.runs = read.types, read.runs
-        return getattr(self, name)
 
     def restore(self, parsed: Parsed) -> None:
         """Take in what our own store holds; raises ValueError if it has a gap, which breaks I1."""

@@ -11,7 +11,7 @@ from crdt_docs.ids import DocName
 from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.splice import Spliced
 from server.domain.errors import ClewError
-from server.domain.log import Opened, Snapshot
+from server.domain.log import Opened
 from server.rooms import slices
 from server.rooms.around import Around
 from server.rooms.compacting import Offload
@@ -20,33 +20,19 @@ from server.rooms.room import Room
 from server.rooms.verdict import Shape
 
 BREATH: Final = 4 * 1024
-"""Bytes of small updates that are read before others may run; a few milliseconds. A document no longer is short."""
+"""Bytes of small updates that are read before others may run; a few milliseconds."""
 
 
 async def build(name: DocName, opened: Opened, shape: Shape, around: Around[Room], offload: Offload) -> Room:
     """Snapshot and tail, in slices; what is long is read elsewhere. Raises ValueError for a log with a gap."""
     start = await _fold(name, opened, around, offload)
-    gate = Gate(shape, opened.claims)
-    tail = [logged.update for logged in start.tail]
-    if start.snapshot_size + start.tail_size <= BREATH:
-        document = _read(start.snapshot, tail)
-        gate.know(document)
-    else:
-        gate, document = await _load(start, shape, offload, name)
-        await _go_on(gate, document, tail, around)
+    gate, document = await _load(start, shape, offload, name)
+    await _go_on(gate, document, [logged.update for logged in start.tail], around)
     room = Room(name, opened.doc, opened.generation, gate, document, opened.head, around)
     room.quarantined = opened.quarantined
     room.snapshot_size = opened.snapshot_size
     room.tail_size = opened.tail_size
     return room
-
-
-def _read(snapshot: Snapshot | None, tail: list[bytes]) -> Spliced:
-    """The whole of a short document."""
-    document = Spliced.load(snapshot.whole().update, snapshot.index) if snapshot is not None else Spliced()
-    for update in tail:
-        document.add(parse(update))
-    return document
 
 
 async def _go_on(gate: Gate, document: Spliced, tail: list[bytes], around: Around[Room]) -> None:
