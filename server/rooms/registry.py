@@ -138,19 +138,19 @@ class Rooms:
     async def read(self, name: DocName) -> Read:
         """The document as one v1 update, and the seq that it covers."""
         with self._using(name) as slot:
-            room = await self._room(slot)
+            room = await slot.room()
             return Read(room.head, room.generation, room.document.rope({}), room.quarantined)
 
     @asynccontextmanager
     async def room(self, name: DocName) -> AsyncIterator[Room]:
         """The document's room, which stays for the block."""
         with self._using(name) as slot:
-            yield await self._room(slot)
+            yield await slot.room()
 
     async def generation(self, name: DocName) -> int:
         """The document's generation: by which clients name their local copies."""
         with self._using(name) as slot:
-            return (await self._room(slot)).generation
+            return (await slot.room()).generation
 
     async def compose(
         self,
@@ -169,7 +169,7 @@ class Rooms:
         Raises Forbidden if the principal was revoked meanwhile, Unavailable while nothing can be stored.
         """
         with self._using(name) as slot:
-            room = await self._room(slot)
+            room = await slot.room()
             for _ in range(composing.TRIES):
                 before = composing.NOTHING if fresh else await composing.look_up(room, build)
                 async with room.lock:
@@ -254,14 +254,14 @@ class Rooms:
     async def quarantine(self, name: DocName, reason: str | None) -> None:
         """Mark that projections of a document fail, or that they are well again. Its syncing goes on."""
         with self._using(name) as slot:
-            room = await self._room(slot)
+            room = await slot.room()
             await lanes.run(self._write, lambda: self._log.quarantine(room.doc, reason))
             room.quarantined = reason
 
     async def fork(self, name: DocName, snapshot: Snapshot, reason: str) -> int:
         """Begin a document's next generation from a snapshot; whoever is connected is closed 4404 with the reason."""
         with self._using(name) as slot:
-            room = await self._room(slot)
+            room = await slot.room()
             room.dissolve(CLOSE["not_found"], reason)
             await self.writer.drain()
             opened = await lanes.run(self._write, lambda: self._log.fork(name, snapshot, reason))
@@ -270,7 +270,7 @@ class Rooms:
     async def compact(self, name: DocName) -> None:
         """Compact a document now."""
         with self._using(name) as slot:
-            await self._compactions.compact(await self._room(slot))
+            await self._compactions.compact(await slot.room())
 
     # -- loading and dropping
 
@@ -287,9 +287,6 @@ class Rooms:
             yield slot
         finally:
             slot.users -= 1
-
-    async def _room(self, slot: Slot) -> Room:
-        return await slot.room()
 
     async def _load(self, name: DocName, slot: Slot) -> None:
         try:

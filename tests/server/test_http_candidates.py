@@ -12,6 +12,7 @@ from kit.app_under_test import AppUnderTest, Browser, app_under_test
 from kit.first_messages import NOW, ask, prior
 
 from crdt_docs.ids import DocName, TaskId
+from crdt_docs.rope import Rope
 from server.domain.candidates import JUST_LEFT, LIMIT, Prior, rank
 from server.domain.likeness import Profile
 from server.domain.reasons import Work
@@ -253,9 +254,9 @@ async def test_a_document_that_hangs_the_engine_delays_one_answer_and_no_more(
     asked, over = 0, anyio.Event()
     real = app.projections.profile
 
-    async def hangs(update: bytes) -> Profile:
+    async def hangs(update: bytes | Rope) -> Profile:
         nonlocal asked
-        if b"indemnity" not in update:
+        if b"indemnity" not in bytes(update):
             return await real(update)
         asked += 1
         await over.wait()
@@ -287,7 +288,7 @@ async def test_a_reading_that_could_not_be_done_just_then_is_done_later(
     await said(owner, task, "Dana accepts the escrow wording.")
     real, asked = app.projections.profile, {"first_message": "Dana's escrow wording"}
 
-    async def busy(update: bytes) -> Profile:
+    async def busy(update: bytes | Rope) -> Profile:
         monkeypatch.setattr(app.projections, "profile", real)
         raise EngineFailed(Verdict.BUSY)
 
