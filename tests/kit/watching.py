@@ -26,11 +26,10 @@ class Wire:
     port: int
 
     async def watch(self, who: Browser, task: str, part: str = "") -> ClientConnection:
-        """A socket by a ticket of theirs, which has heard the document."""
+        """A socket by a ticket of theirs, which has heard the document and has come in."""
         ticket = (await who.post(f"/tasks/{task}/tickets", {})).json["ticket"]
         socket = await self.by(f"ticket.{ticket}", task, part)
-        with anyio.fail_after(20):
-            await socket.recv()  # until then it may still be on its way in
+        assert await is_open(socket), "a barrier is not answered while it may still be on its way in"
         return socket
 
     async def hocuspocus(self, credential: str, name: str) -> tuple[bytes, str]:
