@@ -100,8 +100,9 @@ class SyncEndpoint:
         try:
             speaker = await self._enter(socket, offered, taken.outgoing)
             if speaker is not None:
-                taken.begin(speaker)
-                await speaker.settle()
+                async with self.entry.settling:
+                    taken.begin(speaker)
+                    await speaker.settle()
         except BaseException:
             taken.transport.abort()
             raise

@@ -6,6 +6,7 @@ attached whose connection did not come to be.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
@@ -24,6 +25,8 @@ from server.sync.rota import NEWCOMERS, Rota
 
 FAREWELLS: Final = (1000, 1001)
 """Close codes of a peer that is done, or whose page is left (RFC 6455 section 7.4.1)."""
+SETTLING: Final = 32
+"""Who are shown a document while their session is stored: each of them is held with all that its handshake brought."""
 
 
 class Doors(Protocol):
@@ -96,6 +99,7 @@ class Entry:
     turnstile: Turnstile
     backlog: Backlog = field(default_factory=Backlog)
     rota: Rota = field(default_factory=lambda: Rota(NEWCOMERS))
+    settling: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(SETTLING))
 
     async def enter(self, name: DocName, principal: Principal, transport: Transport) -> Connection:
         """Join the document's room, and settle there. Raises a ClewError if it may not be, or can't just now."""

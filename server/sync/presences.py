@@ -6,7 +6,6 @@ to close. Must never end a session that it did not begin.
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from dataclasses import replace
 from typing import Final
@@ -21,12 +20,6 @@ IMPLICIT: Final = "websocket"
 """The framework that an implicit session is filed under."""
 SILENT: Final = 24 * 3600.0
 """Seconds after which a session that nobody ended counts as ended."""
-APART: Final = 0.01
-GATHERED: Final = 0.25
-"""Seconds that pass, for each of those stored together, before the next are; and at most. Whoever comes alone does not
-wait. Where a thousand come back at once, they are a few commits and not hundreds, and wait for it with nothing but what
-they have to say.
-"""
 
 
 class Presences:
@@ -37,8 +30,6 @@ class Presences:
         self._clock = clock
         self._connected: Counter[SessionId] = Counter()
         self._implicit: set[SessionId] = set()
-        self._open_at = 0.0  # when the next are stored, by the monotonic clock
-        self._gathered = 0
 
     def seat(self, principal: Principal) -> Principal:
         """The principal in a session, of which nothing is stored yet: ``arrive`` or ``unseat`` follows.
@@ -72,7 +63,6 @@ class Presences:
         session = principal.session
         if principal.kind != "user" or session is None:
             return principal
-        await self._gather()
         if session not in self._connected:
             return principal  # it is gone again, and nothing of it is stored
         now = self._clock.now()
@@ -86,16 +76,6 @@ class Presences:
         except Unavailable:  # nothing can be stored at the moment; that is no reason not to let somebody read
             return self._without_session(principal) if session in self._implicit else principal
         return principal
-
-    async def _gather(self) -> None:
-        """Wait until the next are stored, together with all who wait for it."""
-        now = self._clock.monotonic()
-        self._gathered += 1
-        if now >= self._open_at:
-            self._open_at = now + min(GATHERED, APART * self._gathered)
-            self._gathered = 0
-        else:
-            await asyncio.sleep(self._open_at - now)
 
     def _without_session(self, principal: Principal) -> Principal:
         self.unseat(principal)
