@@ -69,6 +69,8 @@ class Presences:
         try:
             if session in self._implicit:
                 await self._sessions.start_on(principal.user, principal.device, IMPLICIT, task, now, session)
+                if session not in self._connected:  # it is gone, and may have been ended before it was there
+                    await self._sessions.end(principal.user, session, now)
             elif await self._sessions.attach(principal.user, session, task, now) is None:
                 raise Unauthenticated
         except Conflict:
