@@ -175,6 +175,7 @@ async def test_a_room_that_ended_is_let_go_of_without_a_search_for_garbage(tmp_p
             rooms.live()[0].dissolve(1012, "idle")
             one.connection = two.connection = None  # type: ignore[assignment]
             await asyncio.sleep(0.01)
-            assert not [held for held in gc.get_objects() if isinstance(held, Room | Connection)]
+            assert not [held for held in gc.get_objects() if isinstance(held, Room) and held.name == name]
+            assert not [held for held in gc.get_objects() if isinstance(held, Connection) and held.room.name == name]
         finally:
             gc.enable()
