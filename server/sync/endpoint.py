@@ -114,7 +114,11 @@ class SyncEndpoint:
             await transport.pump()
             transport.discard()
         else:
-            await speaker.settle()
+            try:
+                await speaker.settle()
+            except BaseException:
+                await speaker.leave()
+                raise
             await attend(socket, speaker, transport)
 
     async def _enter(

@@ -53,6 +53,7 @@ class Presences:
         if self._connected[session] > 0:
             return False
         del self._connected[session]
+        self._implicit.discard(session)
         return True
 
     async def arrive(self, principal: Principal, task: TaskId) -> Principal:
@@ -76,22 +77,19 @@ class Presences:
         except Conflict:
             raise Unauthenticated("this session has ended") from None
         except Unavailable:  # nothing can be stored at the moment; that is no reason not to let somebody read
-            return self._without_session(principal) if session in self._implicit else principal
+            if session in self._implicit:
+                self.unseat(principal)
+                return replace(principal, session=None)
         return principal
-
-    def _without_session(self, principal: Principal) -> Principal:
-        self.unseat(principal)
-        self._implicit.discard(principal.session)
-        return replace(principal, session=None)
 
     async def depart(self, principal: Principal, task: TaskId) -> None:
         """One of the session's sockets is gone."""
         session, now = principal.session, self._clock.now()
+        implicit = session in self._implicit
         if session is None or not self.unseat(principal):
             return
         try:
-            if session in self._implicit:
-                self._implicit.discard(session)
+            if implicit:
                 await self._sessions.end(principal.user, session, now)
             else:
                 await self._sessions.seen([session], now)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
-import anyio.lowlevel
 import pytest
+from anyio.abc import TaskGroup
 from kit.clock import FakeClock
 from kit.rooms import Peer, enter, rooms_on, settled
 
@@ -87,6 +87,16 @@ class House:
         """Who hears the peer, that has come in."""
         return Speaker(self.entry, peer.connection)
 
+    async def settling(self, tasks: TaskGroup) -> tuple[Peer, Speaker]:
+        """A peer that has come in, and whose session is stored once ``sessions.go`` is set."""
+        self.sessions.asked, self.sessions.go = anyio.Event(), anyio.Event()
+        peer = Peer(6)
+        peer.connection = await self.entry.come_in(self.name, self.who, peer)
+        speaker = self.speaker(peer)
+        tasks.start_soon(speaker.settle)
+        await self.sessions.asked.wait()
+        return peer, speaker
+
     async def stored(self) -> list[Session]:
         return await self.nouns.sessions.of_user(self.who.user)
 
@@ -117,12 +127,7 @@ async def test_who_comes_is_shown_what_is_there_and_writes_once_their_session_is
         writer = await enter(at.rooms, at.name, 5, at.who)
         await writer.type("draft")
         await settled(at.rooms)
-        at.sessions.go = anyio.Event()
-        peer = Peer(6)
-        peer.connection = await at.entry.come_in(at.name, at.who, peer)
-        speaker = at.speaker(peer)
-        tasks.start_soon(speaker.settle)
-        await at.sessions.asked.wait()
+        peer, speaker = await at.settling(tasks)
         assert speaker.hear(step1_frame(peer.doc.get_state())) is None
         peer.hear()
         assert str(peer.text) == "draft"
@@ -151,27 +156,26 @@ async def test_who_comes_is_shown_what_is_there_and_writes_once_their_session_is
 async def test_who_is_gone_before_their_session_was_stored_leaves_none_behind(tmp_path: Path) -> None:
     async with house(tmp_path) as at:
         await at.entry.enter(at.name, at.who, Peer(5))
-        late = Peer(6)
-        connection = late.connection = await at.entry.come_in(at.name, at.who, late)
-        speaker = at.speaker(late)
-        at.sessions.asked, at.sessions.go = anyio.Event(), anyio.Event()
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(speaker.settle)
-            await at.sessions.asked.wait()
+            late, speaker = await at.settling(tasks)
             await speaker.leave()
             at.sessions.go.set()
         going_on = [session.id for session in await at.stored() if session.ended_at is None]
-        assert len(going_on) == 1 and connection.principal.session not in going_on
+        assert len(going_on) == 1 and late.connection.principal.session not in going_on
+
+
+async def test_of_who_did_not_come_in_nothing_is_kept(tmp_path: Path) -> None:
+    async with house(tmp_path) as at:
+        presences = Presences(at.sessions, at.clock)
+        seated = presences.seat(at.who)
+        assert presences.unseat(seated) and not presences.unseat(seated)
+        fresh = Presences(at.sessions, at.clock)
+        assert vars(presences) == vars(fresh)
 
 
 async def test_who_may_have_no_session_here_is_closed_and_writes_nothing(tmp_path: Path) -> None:
     async with house(tmp_path) as at, anyio.create_task_group() as tasks:
-        at.sessions.go = anyio.Event()
-        peer = Peer(6)
-        peer.connection = await at.entry.come_in(at.name, at.who, peer)
-        speaker = at.speaker(peer)
-        tasks.start_soon(speaker.settle)
-        await at.sessions.asked.wait()
+        peer, speaker = await at.settling(tasks)
         speaker.hear(step1_frame(peer.doc.get_state()))
         peer.hear()
         before = peer.doc.get_state()
