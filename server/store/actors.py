@@ -1,19 +1,33 @@
 """Who made which update, interned: a row in the log names its actors by small integers.
 
 Owns the table ``actors``. A new actor becomes known only after the commit that wrote it.
+
+Nearly every actor who was not met since the start is new, for each session makes one. So all of a commit are written
+together without looking first, and are looked for only if some of them were there.
 """
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
 from typing import Final
 
 from crdt_docs.ids import AgentId, DeviceId, SessionId, TokenId, UserId
 from server.domain.access import PrincipalKey
 from server.domain.log import Actor
+from server.store.several import Several
 
 MAX_CACHED: Final = 20_000
 _COLUMNS: Final = "principal, user, agent, device, session, token, via"
+_INSERT: Final = Several(
+    f"INSERT INTO actors (id, {_COLUMNS}) {{}}"
+    " ON CONFLICT (user, principal, agent, device, session, token, via) DO NOTHING",
+    columns=8,
+)
+_FIND: Final = Several(
+    f"WITH sought ({_COLUMNS}) AS ({{}}) SELECT id, {_COLUMNS} FROM sought CROSS JOIN actors USING ({_COLUMNS})",
+    columns=7,
+)
 
 Columns = tuple[str, str, str, str, str, str, str]
 
@@ -24,54 +38,51 @@ class Actors:
     def __init__(self) -> None:
         self._ids: dict[Actor, int] = {}
         self._fresh: dict[Actor, int] = {}
-        self._next = 0
+        self._next = self._after = 0
 
     def restart(self, connection: sqlite3.Connection) -> None:
         """Begin over on a new connection: nothing of a failed commit is known."""
         self._fresh.clear()
         self._ids.clear()
-        self._next = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM actors").fetchone()[0]
+        self._next = self._after = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM actors").fetchone()[0]
 
-    def number(self, connection: sqlite3.Connection, actor: Actor) -> int:
-        """The actor's number; a new one is among ``fresh`` until ``commit``."""
-        known = self._ids.get(actor) or self._fresh.get(actor)
-        if known is not None:
-            return known
-        found = connection.execute(
-            "SELECT id FROM actors WHERE principal = ? AND user = ? AND agent = ? AND device = ? AND session = ?"
-            " AND token = ? AND via = ?",
-            _columns(actor),
-        ).fetchone()
-        if found is None:
-            self._fresh[actor] = number = self._next + len(self._fresh)
-            return number
-        self._remember(actor, found[0])
-        return int(found[0])
+    def knows(self, actor: Actor) -> bool:
+        """Whether the actor has a number already."""
+        return actor in self._ids or actor in self._fresh
 
-    def fresh(self) -> list[tuple[int, *Columns]]:
-        """The rows of ``actors`` that this commit must write."""
-        return [(number, *_columns(actor)) for actor, number in self._fresh.items()]
+    def number(self, actor: Actor) -> int:
+        """The number of an actor whom it knows."""
+        return self._ids.get(actor) or self._fresh[actor]
+
+    def meet(self, connection: sqlite3.Connection, some: Iterable[Actor]) -> None:
+        """Know them from here on, within the caller's transaction; ``commit`` or ``forget`` follows."""
+        strangers = dict.fromkeys(actor for actor in some if not self.knows(actor))
+        rows = [(number, *_columns(actor)) for number, actor in enumerate(strangers, self._after)]
+        self._after += len(rows)
+        if _INSERT.write(connection, rows) == len(rows):
+            self._fresh.update({actor: row[0] for actor, row in zip(strangers, rows, strict=True)})
+            return
+        found: dict[tuple[str, ...], int] = {}
+        for cursor in _FIND.run(connection, [row[1:] for row in rows]):
+            found.update({tuple(columns): number for number, *columns in cursor})
+        self._fresh.update({actor: found[row[1:]] for actor, row in zip(strangers, rows, strict=True)})
 
     def commit(self) -> None:
-        """What was fresh is in the file."""
-        self._next += len(self._fresh)
+        """Who was met is in the file."""
+        self._next = self._after
         for actor, number in self._fresh.items():
             self._remember(actor, number)
         self._fresh.clear()
 
     def forget(self) -> None:
-        """What was fresh is not in the file."""
+        """Who was met may not be in the file."""
+        self._after = self._next
         self._fresh.clear()
 
     def _remember(self, actor: Actor, number: int) -> None:
         if len(self._ids) >= MAX_CACHED:
             self._ids.clear()
         self._ids[actor] = number
-
-
-def insert(connection: sqlite3.Connection, rows: list[tuple[int, *Columns]]) -> None:
-    """Write fresh actors, within the caller's transaction."""
-    connection.executemany(f"INSERT INTO actors (id, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
 
 def read(connection: sqlite3.Connection, number: int) -> Actor | None:

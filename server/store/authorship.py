@@ -8,11 +8,12 @@ where the actor changes, or where an hour has passed.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from server.domain.log import Actor, Author, Cut, DocKey, Entry, Span, begins
 from server.store import actors
+from server.store.several import Several
 
 SCHEMA: Final = """
 CREATE TABLE authors (
@@ -33,42 +34,65 @@ CREATE TABLE cuts (
   PRIMARY KEY (doc, client, clock, actor)
 ) WITHOUT ROWID;
 """
-_LAST: Final = "SELECT clock, actor, at FROM authors WHERE doc = ? AND client = ? ORDER BY clock DESC LIMIT 1"
+_LAST: Final = Several(
+    "WITH sought (doc, client) AS ({}) SELECT a.doc, a.client, a.clock, a.actor, a.at"
+    " FROM sought s CROSS JOIN authors a ON a.doc = s.doc AND a.client = s.client"
+    " AND a.clock = (SELECT max(clock) FROM authors WHERE doc = s.doc AND client = s.client)",
+    columns=2,
+)
+_INSERT: Final = Several("INSERT INTO authors (doc, client, clock, actor, at) {}", columns=5)
 _SPAN: Final = (
     "SELECT clock, actor, at FROM authors WHERE doc = ?1 AND client = ?2 AND clock < ?4 AND clock >= coalesce("
     "(SELECT max(clock) FROM authors WHERE doc = ?1 AND client = ?2 AND clock <= ?3), 0) ORDER BY clock"
 )
 
 
+Writer = tuple[DocKey, int]
+"""A client id in a document."""
+Note = tuple[int, int, float]
+"""From which clock on it is whose, by number, and when that began."""
+
+
 class Authorship:
     """What one batch adds. ``note`` each entry, then ``insert`` within the batch's transaction."""
 
     def __init__(self) -> None:
-        self._authors: dict[tuple[DocKey, int], list[tuple[int, int, float]]] = {}
+        self._begun: dict[Writer, list[Note]] = {}
         self._cuts: dict[tuple[DocKey, int, int, int], tuple[int, float]] = {}
 
-    def __bool__(self) -> bool:
-        return bool(self._authors or self._cuts)
+    @property
+    def writers(self) -> Iterable[Writer]:
+        """Of whom something was noted."""
+        return self._begun
 
-    def note(self, connection: sqlite3.Connection, doc: DocKey, seq: int, number: int, entry: Entry) -> None:
+    def note(self, doc: DocKey, seq: int, number: int, entry: Entry) -> None:
         """Take an entry of the batch; ``number`` is its actor's."""
         for client, clock in entry.begun:
-            mine = self._authors.get((doc, client))
-            last = mine[-1] if mine else connection.execute(_LAST, (doc, client)).fetchone()
-            if begins(last, clock, number, entry.at):
-                self._authors.setdefault((doc, client), []).append((clock, number, entry.at))
+            self._begun.setdefault((doc, client), []).append((clock, number, entry.at))
         for client, clock in entry.cut:
             self._cuts[doc, client, clock, number] = (seq, entry.at)
 
-    def insert(self, connection: sqlite3.Connection) -> None:
-        """Write the rows."""
-        for (doc, client), rows in self._authors.items():
-            connection.execute(
-                "DELETE FROM authors WHERE doc = ? AND client = ? AND clock >= ?", (doc, client, rows[0][0])
-            )
-            connection.executemany("INSERT INTO authors VALUES (?, ?, ?, ?, ?)", [(doc, client, *row) for row in rows])
+    def insert(self, connection: sqlite3.Connection, is_new: Callable[[Writer], bool]) -> None:
+        """Write the rows. ``is_new`` says of whom there can be none yet: those are not looked for."""
+        found: dict[Writer, Note] = {}
+        for cursor in _LAST.run(connection, [writer for writer in self._begun if not is_new(writer)]):
+            found.update({(doc, client): (clock, number, at) for doc, client, clock, number, at in cursor})
+        rows: list[tuple[object, ...]] = []
+        for writer, notes in self._begun.items():
+            stored = last = found.get(writer)
+            for note in notes:
+                if begins(last, *note):
+                    if stored is not None and stored[0] >= note[0]:
+                        connection.execute(
+                            "DELETE FROM authors WHERE doc = ? AND client = ? AND clock >= ?", (*writer, note[0])
+                        )
+                        stored = None
+                    rows.append((*writer, *note))
+                    last = note
+        _INSERT.write(connection, rows)
         cuts = [(*key, *value) for key, value in self._cuts.items()]
-        connection.executemany("INSERT OR REPLACE INTO cuts VALUES (?, ?, ?, ?, ?, ?)", cuts)
+        if cuts:
+            connection.executemany("INSERT OR REPLACE INTO cuts VALUES (?, ?, ?, ?, ?, ?)", cuts)
 
 
 def hand_on(connection: sqlite3.Connection, doc: DocKey, heir: DocKey) -> None:

@@ -16,6 +16,7 @@ import secrets
 import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
+from sys import intern
 from threading import Lock
 from typing import Any, Final, Literal, NamedTuple, Self
 
@@ -114,8 +115,13 @@ class Keys:
 
     def get(self, kid: int) -> bytes | None:
         """The key of that number; None if it was shredded, or never was one of this folder's."""
-        found = self._run("SELECT key FROM task_keys WHERE kid = ?", kid)
-        return found[0][0] if found else None
+        found = self.find(kid)
+        return found[1] if found else None
+
+    def find(self, kid: int) -> tuple[str, bytes] | None:
+        """Which task has the key of that number, and the key; None if it was shredded, or never was this folder's."""
+        found = self._run("SELECT task, key FROM task_keys WHERE kid = ?", kid)
+        return (intern(found[0][0]), found[0][1]) if found else None
 
     def shred(self, tasks: Iterable[str]) -> list[str]:
         """Forget the keys of these tasks for good, here and in the copies; those that can't be reached."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from crdt_docs.ids import DocName, TaskId
@@ -33,6 +33,8 @@ class Line:
         "ids",
         "seqs",
         "left",
+        "_clients",
+        "_complete",
     )
 
     def __init__(self, key: DocKey, name: DocName, generation: int = 1, *, stored: bool = False) -> None:
@@ -47,6 +49,27 @@ class Line:
         self.ids: array[int] | None = None
         self.seqs: array[int] | None = None
         self.left: list[int] = []  # rows that a snapshot covers and that are in the file still
+        self._clients: array[int] | None = None
+        self._complete = False
+
+    def meet(self, clients: Iterable[int], *, all_there_are: bool = False) -> None:
+        """The file says something of these client ids; they may come in any order, and again."""
+        known = self._clients
+        if known is None:
+            known = self._clients = array("Q")
+        for client in clients:
+            at = bisect_left(known, client)
+            if at == len(known) or known[at] != client:
+                known.insert(at, client)
+        self._complete = self._complete or all_there_are
+
+    def lacks(self, client: int) -> bool:
+        """Whether it is known that the file says nothing of a client id, be it whose it is or who wrote under it."""
+        known = self._clients
+        if not self._complete or known is None:
+            return False
+        at = bisect_left(known, client)
+        return at == len(known) or known[at] != client
 
     def add(self, row: int, seq: int, n: int) -> None:
         """A row with updates ``seq … seq + n - 1`` is in the file."""

@@ -50,7 +50,7 @@ from server.store.log_file import (
     open_for_writing,
 )
 from server.store.log_planning import Plan
-from server.store.log_reading import Gone, read_claims, read_logged, read_snapshot, read_tail
+from server.store.log_reading import Gone, read_claims, read_clients, read_logged, read_snapshot, read_tail
 from server.store.vault import Vault
 
 Read = TypeVar("Read")
@@ -163,7 +163,7 @@ class SqliteLog:
             plan = Plan(self._lines, self._actors, self._vault, self._next_row)
             for append in batch:
                 plan.take(connection, append)
-            plan.write(connection, self._actors.fresh())
+            plan.write(connection)
             self._publish(plan)
         for watcher in self._watchers:
             for doc, head in plan.heads.items():
@@ -354,10 +354,7 @@ class SqliteLog:
         self._actors.commit()
         with self._looking:
             self._next_row += len(plan.rows)
-            for line in plan.lines.values():
-                line.stored = True
-            for row in plan.rows:
-                plan.lines[row[1]].add(row[0], row[2], row[3])
+            plan.publish()
 
     def _read(self, name: DocName, what: Callable[[], Read]) -> Read:
         """Read without waiting; and once more between two commits, should one have come in between."""
@@ -387,7 +384,9 @@ class SqliteLog:
             snapshot = read_snapshot(connection, name, line.key, self._vault.open)
             covered = snapshot.seq if snapshot else 0
             tail = read_tail(connection, name, line.key, ids, covered, (expected, head), self._vault.open)
-            claims = read_claims(connection, line.key)
+            claims, clients = read_claims(connection, line.key), read_clients(connection, line.key)
+        with self._looking:
+            line.meet(clients, all_there_are=True)
         return Opened(line.key, line.generation, head, line.quarantined, snapshot, tail, claims)
 
     def _tail(self, doc: DocKey, after: int) -> list[Logged]:

@@ -138,6 +138,14 @@ def read_claims(connection: sqlite3.Connection, doc: DocKey) -> tuple[Claim, ...
     return tuple(Claim(row[0], PrincipalKey(intern(row[1])), bool(row[2]), bool(row[3])) for row in found)
 
 
+def read_clients(connection: sqlite3.Connection, doc: DocKey) -> list[int]:
+    """The client ids of which something is said, be it whose they are or who wrote under them."""
+    found = connection.execute(
+        "SELECT client FROM claims WHERE doc = ?1 UNION SELECT client FROM authors WHERE doc = ?1", (doc,)
+    )
+    return [client for (client,) in found]
+
+
 def read_claim(connection: sqlite3.Connection, doc: DocKey, client: int) -> Claim | None:
     """Who owns that client id."""
     row = connection.execute(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
-from itertools import chain
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from crdt_docs.ids import DocName
@@ -12,6 +11,7 @@ from server.domain.log import Claim, DocKey, Snapshot
 from server.store import authorship, pieces
 from server.store.lines import Line, spans
 from server.store.rows import BODY, SPLICE, STATE, aids_checksum, body_checksum, place
+from server.store.several import Several
 from server.store.vault import Vault
 
 ROWS_AT_ONCE: Final = 64
@@ -20,17 +20,13 @@ DROPPED: Final = 512 * 1024
 Planned = tuple[int, DocKey, int, int, int, int | None, bytes]
 """A row to be: id, doc, seq, n, crc, kid, data."""
 
-_INSERT: Final = tuple(
-    "INSERT INTO updates (id, doc, seq, n, crc, kid, data) VALUES " + ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * count)
-    for count in range(ROWS_AT_ONCE + 1)
-)
+_ROWS: Final = Several("INSERT INTO updates (id, doc, seq, n, crc, kid, data) {}", columns=7, most=ROWS_AT_ONCE)
+_CLAIMS: Final = Several("INSERT OR REPLACE INTO claims (doc, client, principal, provisional, composed) {}", columns=5)
 
 
 def insert_rows(connection: sqlite3.Connection, planned: Sequence[Planned]) -> None:
     """Write rows of updates, up to 64 with one statement, which then is a transaction of its own."""
-    for at in range(0, len(planned), ROWS_AT_ONCE):
-        some = planned[at : at + ROWS_AT_ONCE]
-        connection.execute(_INSERT[len(some)], list(chain.from_iterable(some)))
+    _ROWS.write(connection, planned)
 
 
 def some_rows(connection: sqlite3.Connection, ids: Sequence[int]) -> Sequence[int]:
@@ -70,12 +66,9 @@ def set_aside(connection: sqlite3.Connection, doc: DocKey, heir: DocKey, reason:
     authorship.hand_on(connection, doc, heir)
 
 
-def insert_claim(connection: sqlite3.Connection, doc: DocKey, claim: Claim) -> None:
-    """Write who owns a client id, over what was there."""
-    connection.execute(
-        "INSERT OR REPLACE INTO claims (doc, client, principal, provisional, composed) VALUES (?, ?, ?, ?, ?)",
-        (doc, claim.client, claim.principal, claim.provisional, claim.composed),
-    )
+def insert_claims(connection: sqlite3.Connection, claims: Mapping[tuple[DocKey, int], Claim]) -> None:
+    """Write who owns which client id, over what was there."""
+    _CLAIMS.write(connection, [(doc, *claim) for (doc, _), claim in claims.items()])
 
 
 def insert_snapshot(connection: sqlite3.Connection, line: Line, snapshot: Snapshot, vault: Vault) -> None:

@@ -87,18 +87,23 @@ class Vault:
             found = self._keys.of_task(task)  # type: ignore[union-attr]
         except Unavailable as error:
             raise LogFailed(error.why) from error
-        if len(self._by_task) >= KEPT:
-            self._by_task.clear()
-        self._by_task[task] = found
+        self._keep(task, found)
         return found
 
+    def _keep(self, task: str, key: TaskKey) -> None:
+        if len(self._by_task) >= KEPT:
+            self._by_task.clear()
+        self._by_task[task] = key
+
     def _find(self, kid: int) -> bytes:
-        key = self._keys.get(kid) if self._keys is not None else None
-        if key is None:
+        found = self._keys.find(kid) if self._keys is not None else None
+        if found is None:
             raise ValueError("is sealed by a key that is not here")
+        task, key = found
         if len(self._by_kid) >= KEPT:
             self._by_kid.clear()
         self._by_kid[kid] = key
+        self._keep(task, TaskKey(kid, key))  # what is read now is written to next
         return key
 
     def _warm_up(self, kid: int, key: bytes) -> AESGCM:
