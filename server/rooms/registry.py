@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from types import TracebackType
-from typing import Final, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from crdt_docs.ids import DocName, Part, TaskId, TokenId, UserId
 from crdt_docs.rope import Rope
@@ -20,11 +20,11 @@ from server.domain.access import Principal, Role, may_write
 from server.domain.clock import Clock
 from server.domain.errors import CLOSE, CLOSE_RESTART, Unavailable
 from server.domain.log import DocKey, LogFailed, Snapshot, UpdateLog
-from server.rooms import composing, lanes
+from server.rooms import composing, lanes, slices
 from server.rooms.around import Around
 from server.rooms.compacting import Offload
 from server.rooms.compactions import Compactions
-from server.rooms.connection import EMPTY_AWARENESS, Connection, Transport
+from server.rooms.connection import Connection, Transport
 from server.rooms.crowd import Crowds
 from server.rooms.hearing import Heard, KeySet
 from server.rooms.limits import Limits
@@ -33,10 +33,9 @@ from server.rooms.quota import Quotas
 from server.rooms.revocations import Matches, Revocations
 from server.rooms.room import Room
 from server.rooms.slot import Slot
+from server.rooms.sweeping import Moment, sweep
 from server.rooms.verdict import Shape
 from server.rooms.writer import Writer
-
-SWEPT: Final = 100  # rooms that are swept before others may run; about a millisecond
 
 
 class Read(NamedTuple):
@@ -366,33 +365,12 @@ class Rooms:
             for revocations in (self._revoked, self._demoted):
                 revocations.forget(now - self.limits.revocation_memory)
             keepalive = beat % max(1, int(self.limits.keepalive)) == 0
-            for number, room in enumerate(self.live(), 1):
-                if not room.dead:
-                    self._sweep_room(room, now, keepalive)
-                if not number % SWEPT:
-                    await asyncio.sleep(0)
+            moment = Moment(now, self._clock.now(), keepalive)
+            await slices.run(sweep(self.live(), moment, self._let_rest))
             self._compactions.look_round(self.live())
 
-    def _sweep_room(self, room: Room, now: float, keepalive: bool) -> None:
-        if room.connections:
-            self._sweep_connections(room, now, keepalive)
-            return
+    def _let_rest(self, room: Room) -> None:
         slot = self._slots.get(room.name)
-        idle = room.settled and now - room.idle_since > self.limits.idle
+        idle = room.settled and self._clock.monotonic() - room.idle_since > self.limits.idle
         if slot is not None and not slot.users and idle and room.since_compaction is None:
             room.dissolve(CLOSE_RESTART, "idle")
-
-    def _sweep_connections(self, room: Room, now: float, keepalive: bool) -> None:
-        wall = self._clock.now()
-        spoke = keepalive and room.took_spoke()
-        for connection in tuple(room.connections):
-            if connection.is_over(wall):
-                continue
-            elif connection.wants_renewal(wall, self.limits.renew_before):
-                connection.ask_renewal()
-            elif connection.parked is not None and now - connection.parked_since > self.limits.parked:
-                connection.end(CLOSE["unavailable"], "slow reader")
-            elif keepalive and connection.parked is None:
-                if connection.quiet and not spoke:
-                    connection.transport.send(EMPTY_AWARENESS)
-                connection.quiet = True

@@ -21,7 +21,7 @@ from server.doors.turnstile import Turnstile
 from server.rooms.connection import Connection, Transport
 from server.rooms.registry import Rooms
 from server.sync.backlog import Backlog
-from server.sync.rota import NEWCOMERS, Rota
+from server.sync.rota import LEAVING, NEWCOMERS, Rota
 
 FAREWELLS: Final = (1000, 1001)
 """Close codes of a peer that is done, or whose page is left (RFC 6455 section 7.4.1)."""
@@ -99,6 +99,7 @@ class Entry:
     turnstile: Turnstile
     backlog: Backlog = field(default_factory=Backlog)
     rota: Rota = field(default_factory=lambda: Rota(NEWCOMERS))
+    leaving: Rota = field(default_factory=lambda: Rota(LEAVING))
     settling: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(SETTLING))
 
     async def enter(self, name: DocName, principal: Principal, transport: Transport) -> Connection:
@@ -146,9 +147,12 @@ class Entry:
         await self.looking.arrives(arrived, name)
 
     async def leave(self, connection: Connection) -> None:
-        """The peer is gone."""
-        connection.leave()
+        """The peer is gone. Of many who are at once, few leave in one turn."""
         self.turnstile.depart(connection.transport)
+        try:
+            await self.leaving.turn()
+        finally:
+            connection.leave()
         await self.looking.left(connection)
         await self.presences.depart(connection.principal, connection.room.name.task)
 

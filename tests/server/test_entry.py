@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 import pytest
 from anyio.abc import TaskGroup
 from kit.clock import FakeClock
@@ -31,6 +33,7 @@ from server.store.sessions import Sessions
 from server.sync.endpoint import Speaker
 from server.sync.entry import Entry
 from server.sync.presences import Presences
+from server.sync.rota import LEAVING
 
 
 class SlowSessions(Sessions):
@@ -213,3 +216,16 @@ async def test_a_role_that_changes_while_somebody_comes_in_is_the_one_they_have(
         at.places.meanwhile = remove
         with pytest.raises(NotFound):
             await at.entry.come_in(at.name, who, Peer(6))
+
+
+async def test_of_many_who_are_gone_at_once_few_leave_in_one_turn(tmp_path: Path) -> None:
+    async with house(tmp_path) as at:
+        many = [await at.entry.come_in(at.name, at.who, Peer(client)) for client in range(3 * LEAVING)]
+        async with at.rooms.room(at.name) as room, anyio.create_task_group() as tasks:
+            for connection in many:
+                tasks.start_soon(at.entry.leave, connection)
+            here = [len(room.connections)]
+            while here[-1]:
+                await anyio.lowlevel.checkpoint()
+                here.append(len(room.connections))
+        assert max(before - after for before, after in pairwise(here)) == LEAVING
