@@ -370,11 +370,11 @@ async def test_what_is_long_is_let_go_of_a_little_at_a_time() -> None:
 @pytest.mark.parametrize(
     ("new", "share", "late", "put_off", "searched"),
     [
-        (10, 9.0, 9.0, 900.0, True),
-        (9, 9.0, 9.0, 900.0, False),
-        (10, 0.0, 9.0, 900.0, False),
-        (10, 9.0, 0.0, 900.0, False),
-        (10, 0.0, 0.0, 0.0, True),
+        (40, 9.0, 9.0, 900.0, True),
+        (39, 9.0, 9.0, 900.0, False),
+        (40, 0.0, 9.0, 900.0, False),
+        (40, 9.0, 0.0, 900.0, False),
+        (40, 0.0, 0.0, 0.0, True),
     ],
     ids=["at rest", "too little is new", "busy", "not let run", "busy for long"],
 )
