@@ -25,9 +25,13 @@ class Several:
     def run(self, connection: sqlite3.Connection, rows: Sequence[tuple[object, ...]]) -> Iterator[sqlite3.Cursor]:
         """Run it for all the rows, ``most`` at a time; each time's cursor, to be read before the next."""
         for at in range(0, len(rows), self.most):
-            some = rows[at : at + self.most]
-            yield connection.execute(self._texts[len(some) - 1], list(chain.from_iterable(some)))
+            yield self._execute(connection, rows[at : at + self.most])
 
     def write(self, connection: sqlite3.Connection, rows: Sequence[tuple[object, ...]]) -> int:
         """Run it for all the rows; how many it wrote."""
+        if 0 < len(rows) <= self.most:
+            return self._execute(connection, rows).rowcount
         return sum(cursor.rowcount for cursor in self.run(connection, rows))
+
+    def _execute(self, connection: sqlite3.Connection, some: Sequence[tuple[object, ...]]) -> sqlite3.Cursor:
+        return connection.execute(self._texts[len(some) - 1], list(chain.from_iterable(some)))
