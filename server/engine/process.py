@@ -76,7 +76,8 @@ class WorkerProcess:
             raise
         ours.setblocking(False)
         try:
-            reader, writer = await asyncio.open_connection(sock=ours, limit=1 << 22)
+            # over twice the limit it is read no further, so that one turn brings little of what is long
+            reader, writer = await asyncio.open_connection(sock=ours, limit=SLICE)
         except BaseException:  # cancelled between the start and the first word
             ours.close()
             child.kill()
