@@ -22,10 +22,11 @@ from typing import Any, Final
 
 import pytest
 from kit import loop_watch
+from kit.joiners import join
 from kit.large_document import ROOT, edits, plant
 from kit.running_server import RunningServer, free_port
 from kit.served import Served
-from kit.typists import PlainClient, Typist, come, type_on
+from kit.typists import Typist, come, type_on
 from pycrdt import Doc, Map
 
 LAG: Final = 0.010
@@ -137,17 +138,6 @@ def snapshot_of(data: Path) -> int:
         return int(log.execute("SELECT coalesce(max(seq), 0) FROM snapshots").fetchone()[0])
 
 
-async def join_all(number: int, port: int, task: str, token: str, have: dict[int, int] | None = None) -> set[int]:
-    """So many newcomers at once; the sizes of what they were sent."""
-    clients = [PlainClient(port, task, token, have) for _ in range(number)]
-    try:
-        await come(clients, at_once=number)
-        return {client.synced.result() for client in clients}
-    finally:
-        for client in clients:
-            client.close()
-
-
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
 async def test_a_huge_document_slows_no_other_task(tmp_path: Path, pytestconfig: pytest.Config) -> None:
@@ -169,11 +159,11 @@ async def test_a_huge_document_slows_no_other_task(tmp_path: Path, pytestconfig:
         async with measure("typing alone", server, notes, typists):
             await asyncio.sleep(QUIET)
         async with measure("loaded from its log, compacted, joined", server, notes, typists) as compacted:
-            await join_all(1, port, huge, token)
+            await join(1, port, huge, token)
             writer = Typist(port, huge, token, random)
             await come([writer])
             writer.type()
-            await join_all(joining, port, huge, token)
+            await join(joining, port, huge, token)
             async with asyncio.timeout(600):
                 while snapshot_of(server.data) < len(updates):
                     await asyncio.sleep(0.2)
@@ -184,13 +174,13 @@ async def test_a_huge_document_slows_no_other_task(tmp_path: Path, pytestconfig:
 
     with watched(tmp_path, port) as (server, notes):
         async with measure("loaded from its snapshot, joined, no typing", server, notes, []) as joined:
-            await join_all(joining, port, huge, token)
+            await join(joining, port, huge, token)
 
     with watched(tmp_path, port) as (server, notes):
         typists = [Typist(port, task, token, random) for task in tasks]
         await come(typists)
         async with measure("the same, with typing", server, notes, typists) as both:
-            await join_all(joining, port, huge, token)
+            await join(joining, port, huge, token)
             await asyncio.sleep(QUIET / 2)
         async with measure("typing alone again", server, notes, typists) as alone:
             await asyncio.sleep(QUIET)
