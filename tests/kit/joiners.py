@@ -1,6 +1,6 @@
 """Newcomers in a process of their own: what each is sent may be tens of megabytes, and whoever takes that is busy.
 
-Owns that process. Must never share one with typists whose letters are timed: they would wait for it, not for the server.
+Owns that process. Must never share one with typists whose letters are timed: those would wait for it.
 """
 
 from __future__ import annotations
