@@ -44,7 +44,7 @@ class _Job:
     name: str
     arguments: Sequence[Any]
     seconds: float
-    result: asyncio.Future[bytes]
+    result: asyncio.Future[list[bytes]]
 
 
 @dataclass(slots=True)
@@ -59,10 +59,11 @@ class Lane:
     replaced: int = 0
     """How many workers were ended before their time."""
 
-    async def run(self, name: str, arguments: Sequence[Any], *, toil: int = 1) -> bytes:
-        """Queue a job and await its reply. Raises Malformed or TooLarge as the job raised them, else EngineFailed.
+    async def run(self, name: str, arguments: Sequence[Any], *, toil: int = 1) -> list[bytes]:
+        """Queue a job and await its reply, in parts.
 
-        ``toil`` is how many times the usual CPU time it may take.
+        Raises Malformed or TooLarge as the job raised them, else EngineFailed. ``toil`` is how many times the usual
+        CPU time it may take.
         """
         if self._closed:
             raise EngineFailed(Verdict.CLOSED)
@@ -171,7 +172,7 @@ def _settle(job: _Job, reply: Reply) -> None:
     match reply.status:
         case worker.DONE:
             if not job.result.done():
-                job.result.set_result(reply.data)
+                job.result.set_result(reply.parts)
         case worker.MALFORMED:
             _fail(job, Malformed(_after_colon(reply)))
         case worker.TOO_LARGE:

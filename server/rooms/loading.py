@@ -11,6 +11,7 @@ from crdt_docs.ids import DocName
 from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.splice import Spliced
 from server.domain.errors import ClewError
+from server.domain.garbage import let_go_of
 from server.domain.log import Opened
 from server.rooms import slices
 from server.rooms.around import Around
@@ -32,6 +33,9 @@ async def build(name: DocName, opened: Opened, shape: Shape, around: Around[Room
     room.quarantined = opened.quarantined
     room.snapshot_size = opened.snapshot_size
     room.tail_size = opened.tail_size
+    for read in (opened,) if start is opened else (opened, start):
+        let_go_of(read.tail, read.tail_size)
+        let_go_of(read.snapshot.parts if read.snapshot else (), read.snapshot_size)
     return room
 
 
