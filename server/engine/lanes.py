@@ -88,20 +88,24 @@ class Lane:
                 with suppress(OSError):  # the first job will say so
                     await seat.process()
             while True:
-                job = await self._queue.get()
-                if job.result.done():
-                    continue
-                try:
-                    reply = await seat.attend(job)
-                except EngineFailed as failed:
-                    _fail(job, failed)
-                except BaseException:
-                    _fail(job, EngineFailed(Verdict.CLOSED))
-                    raise
-                else:
-                    _settle(job, reply)
+                await _serve(seat, await self._queue.get())
         finally:
             await asyncio.shield(seat.leave())
+
+
+async def _serve(seat: _Seat, job: _Job) -> None:
+    """One job; nothing of it is held while the next is waited for, for it may be a whole document."""
+    if job.result.done():
+        return
+    try:
+        reply = await seat.attend(job)
+    except EngineFailed as failed:
+        _fail(job, failed)
+    except BaseException:
+        _fail(job, EngineFailed(Verdict.CLOSED))
+        raise
+    else:
+        _settle(job, reply)
 
 
 class _Seat:

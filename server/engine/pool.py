@@ -242,9 +242,7 @@ class Engine:
         arguments = (_rope(snapshot), index, lengths_of(tail), Rope(tail), finish or self._finish)
         made = Parts(await self._lanes["compact"].run("compact" if trim else "fold", arguments))
         state, index_size = LENGTHS.unpack(made.take(LENGTHS.size))
-        gate = made.take(state)
-        await asyncio.sleep(0)
-        return Compacted(gate, made.take(index_size), made.rest())
+        return Compacted(await made.take_long(state), await made.take_long(index_size), made.rest())
 
     def forget(self, document: Hashable) -> None:
         """Drop what is kept of a document, as when it is erased."""

@@ -6,11 +6,12 @@ to be let go of.
 
 from __future__ import annotations
 
+import asyncio
 import marshal
 from collections import deque
 from collections.abc import Iterable, Iterator
 from struct import Struct
-from typing import Any, Final
+from typing import Any, Final, cast
 
 _LENGTH: Final = Struct(">I")
 
@@ -42,13 +43,25 @@ class Parts:
         """The next so many bytes. Raises IndexError where there are fewer."""
         out: list[memoryview] = []
         while size:
-            part = self._parts[0]
-            out.append(memoryview(part)[self._at : self._at + size])
+            out.append(self._some(size))
             size -= len(out[-1])
-            self._at += len(out[-1])
-            if self._at == len(part):
-                self._next()
         return b"".join(out)
+
+    async def take_long(self, size: int) -> bytes:
+        """``take``, letting others run now and then."""
+        out = bytearray()
+        while len(out) < size:
+            out += self._some(size - len(out))
+            await asyncio.sleep(0)
+        return cast(bytes, out)
+
+    def _some(self, most: int) -> memoryview:
+        part = self._parts[0]
+        some = memoryview(part)[self._at : self._at + most]
+        self._at += len(some)
+        if self._at == len(part):
+            self._next()
+        return some
 
     def rest(self) -> list[bytes]:
         """All that is left, nearly all of it as it lies."""
