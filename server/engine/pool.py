@@ -239,7 +239,9 @@ class Engine:
         Without ``trim`` it is all as it was. ``finish`` is another function than the engine's own, for documents of
         another kind. What is long is neither handed over nor taken back in one go, so that others can run meanwhile.
         """
-        arguments = (_rope(snapshot), index, lengths_of(tail), Rope(tail), finish or self._finish)
+        lengths = lengths_of(tail)
+        await asyncio.sleep(0)
+        arguments = (_rope(snapshot), index, lengths, Rope(tail), finish or self._finish)
         made = Parts(await self._lanes["compact"].run("compact" if trim else "fold", arguments))
         state, index_size = LENGTHS.unpack(made.take(LENGTHS.size))
         return Compacted(await made.take_long(state), await made.take_long(index_size), made.rest())
