@@ -180,6 +180,8 @@ async def test_a_huge_document_slows_no_other_task(tmp_path: Path, pytestconfig:
     with watched(tmp_path, port) as (server, notes):
         typists = [Typist(port, task, token, random) for task in tasks]
         await come(typists)
+        async with measure("first letters", server, notes, typists):  # which cost more, whatever is beside them
+            await asyncio.sleep(len(typists) / RATE + 1)
         async with measure("the same, with typing", server, notes, typists) as both:
             await join(joining, port, huge, token)
             await asyncio.sleep(QUIET / 2)
