@@ -6,6 +6,7 @@ normal form: what is added is appended, so ranges may come in any order, touch a
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Generator
 from typing import Final, NamedTuple
 
@@ -13,9 +14,9 @@ from crdt_docs.errors import Malformed
 from crdt_docs.lib0 import varuint
 from crdt_docs.rope import Piece, Stretch
 from crdt_docs.updates.cut import read_varuint
-from crdt_docs.updates.vectors import append_ranges
+from crdt_docs.updates.vectors import CLOCKS, append_ranges
 
-SLICE: Final = 2000
+SLICE: Final = 1000
 """Ranges after which others may run; about a millisecond."""
 
 
@@ -111,7 +112,7 @@ class Encoded(NamedTuple):
     """One client's ranges: flat and sorted, and the bytes that they were read from."""
 
     client: int
-    flat: list[int]
+    flat: array[int]
     body: bytes
 
 
@@ -127,7 +128,7 @@ def read_normal(data: bytes) -> Generator[None, None, list[Encoded]]:
         number, at = read_varuint(data, at)
         if number > len(data) - at:
             raise Malformed("count exceeds the bytes")
-        flat: list[int] = []
+        all_of_it, flat = array(CLOCKS), list[int]()
         start, end = at, -1
         for done in range(1, number + 1):
             clock = data[at]
@@ -152,8 +153,11 @@ def read_normal(data: bytes) -> Generator[None, None, list[Encoded]]:
             flat.append(clock)
             flat.append(end)
             if not done % SLICE:
+                all_of_it.fromlist(flat)
+                flat.clear()
                 yield
-        found.append(Encoded(client, flat, data[start:at]))
+        all_of_it.fromlist(flat)
+        found.append(Encoded(client, all_of_it, data[start:at]))
     if at != len(data):
         raise Malformed("trailing bytes")
     return found

@@ -30,6 +30,9 @@ REDIRECT: Final = (
 )
 REDIRECT_LIFE: Final = 30.0
 """Seconds that a browser has to read the page that leads it to the link."""
+SWITCH: Final = 0.0003
+"""Seconds after which a thread that runs lets another have the interpreter. A commit asks for it with every statement,
+hundreds of times where many documents are first written in: beside a busy loop, at Python's 5 ms, that was seconds."""
 
 
 def add(commands: Commands) -> None:
@@ -120,6 +123,7 @@ async def _serve(config: Config, signals: _Signals) -> None:
     from server.domain import garbage, memory
 
     memory.set_long_apart()
+    sys.setswitchinterval(SWITCH)
     listening: asyncio.Future[Serving] = asyncio.get_running_loop().create_future()
 
     def ready(serving: Serving) -> None:

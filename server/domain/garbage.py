@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 YOUNG: Final = 500
 MIDDLE: Final = 0
@@ -30,6 +31,8 @@ PUT_OFF: Final = 900.0
 """Seconds after which it need not be at rest any more."""
 LITTLE: Final = 2_000
 """Structs that are let go of at once."""
+LITTLE_BYTES: Final = 1 << 20
+"""Bytes that are, where what is let go of is bytes: half a millisecond."""
 _NEVER: Final = 1 << 30
 
 
@@ -73,10 +76,16 @@ class Heap(list[T]):
     def __del__(self) -> None:
         if len(self) > LITTLE:
             with suppress(RuntimeError):  # no loop runs here, so nobody is held up
-                _let_go(self[:])
+                _let_go(self[:], LITTLE)
 
 
-def _let_go(items: list[T]) -> None:
-    del items[-LITTLE:]
+def let_go_of(items: Sequence[Any], size: int) -> None:
+    """Hold what was read, so many bytes in all, and let go of it a little at a time; nobody else needs it any more."""
+    if size > LITTLE_BYTES:
+        asyncio.get_running_loop().call_soon(_let_go, [*items], max(1, len(items) * LITTLE_BYTES // size))
+
+
+def _let_go(items: list[Any], at_once: int) -> None:
+    del items[-at_once:]
     if items:
-        asyncio.get_running_loop().call_soon(_let_go, items)
+        asyncio.get_running_loop().call_soon(_let_go, items, at_once)

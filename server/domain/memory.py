@@ -11,8 +11,8 @@ import ctypes
 from contextlib import suppress
 from typing import Final
 
-APART: Final = 1 << 20
-"""Bytes from which a block is apart."""
+APART: Final = 1 << 18
+"""Bytes from which a block is apart: as long as the pieces that a long document is read and stored in."""
 _M_MMAP_THRESHOLD: Final = -3
 """glibc's malloc.h."""
 

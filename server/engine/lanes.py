@@ -44,7 +44,7 @@ class _Job:
     name: str
     arguments: Sequence[Any]
     seconds: float
-    result: asyncio.Future[bytes]
+    result: asyncio.Future[list[bytes]]
 
 
 @dataclass(slots=True)
@@ -59,10 +59,11 @@ class Lane:
     replaced: int = 0
     """How many workers were ended before their time."""
 
-    async def run(self, name: str, arguments: Sequence[Any], *, toil: int = 1) -> bytes:
-        """Queue a job and await its reply. Raises Malformed or TooLarge as the job raised them, else EngineFailed.
+    async def run(self, name: str, arguments: Sequence[Any], *, toil: int = 1) -> list[bytes]:
+        """Queue a job and await its reply, in parts.
 
-        ``toil`` is how many times the usual CPU time it may take.
+        Raises Malformed or TooLarge as the job raised them, else EngineFailed. ``toil`` is how many times the usual
+        CPU time it may take.
         """
         if self._closed:
             raise EngineFailed(Verdict.CLOSED)
@@ -87,20 +88,24 @@ class Lane:
                 with suppress(OSError):  # the first job will say so
                     await seat.process()
             while True:
-                job = await self._queue.get()
-                if job.result.done():
-                    continue
-                try:
-                    reply = await seat.attend(job)
-                except EngineFailed as failed:
-                    _fail(job, failed)
-                except BaseException:
-                    _fail(job, EngineFailed(Verdict.CLOSED))
-                    raise
-                else:
-                    _settle(job, reply)
+                await _serve(seat, await self._queue.get())
         finally:
             await asyncio.shield(seat.leave())
+
+
+async def _serve(seat: _Seat, job: _Job) -> None:
+    """One job; nothing of it is held while the next is waited for, for it may be a whole document."""
+    if job.result.done():
+        return
+    try:
+        reply = await seat.attend(job)
+    except EngineFailed as failed:
+        _fail(job, failed)
+    except BaseException:
+        _fail(job, EngineFailed(Verdict.CLOSED))
+        raise
+    else:
+        _settle(job, reply)
 
 
 class _Seat:
@@ -171,7 +176,7 @@ def _settle(job: _Job, reply: Reply) -> None:
     match reply.status:
         case worker.DONE:
             if not job.result.done():
-                job.result.set_result(reply.data)
+                job.result.set_result(reply.parts)
         case worker.MALFORMED:
             _fail(job, Malformed(_after_colon(reply)))
         case worker.TOO_LARGE:

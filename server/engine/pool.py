@@ -16,7 +16,6 @@ from typing import Any, Final, Literal, NamedTuple, Self
 
 from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import Id, Parsed, Section, Struct
-from crdt_docs.updates.source import SLICE
 from crdt_docs.updates.touched import Span
 from server.domain.garbage import Heap
 from server.domain.likeness import Profile, load
@@ -24,7 +23,7 @@ from server.engine.cache import At, ProjectionCache
 from server.engine.compaction import LENGTHS, lengths_of
 from server.engine.failures import EngineFailed, Verdict
 from server.engine.lanes import Lane, Limits
-from server.engine.records import records
+from server.engine.records import Parts, records
 
 ExportKind = Literal["md", "docx", "json"]
 LaneName = Literal["read", "parse", "compact"]
@@ -124,7 +123,7 @@ class Engine:
 
     async def run(self, lane: LaneName, job: str, *arguments: Any) -> bytes:
         """Run a registered job on plain data (what marshal takes)."""
-        return await self._lanes[lane].run(job, arguments)
+        return b"".join(await self._lanes[lane].run(job, arguments))
 
     def cached(self, document: Hashable, seq: int) -> dict[str, Any] | None:
         """The projection of that document (name and generation) at exactly that seq, if it was made before."""
@@ -180,7 +179,7 @@ class Engine:
 
     async def export(self, update: bytes | Rope, kind: ExportKind, title: str) -> bytes:
         """A whole document as a file, headed by the task's name."""
-        return await self._lanes["read"].run("export", (update, kind, title), toil=EXPORT_TOIL)
+        return b"".join(await self._lanes["read"].run("export", (update, kind, title), toil=EXPORT_TOIL))
 
     async def read_all(self, update: bytes) -> None:
         """Have a whole document read in every way there is, only to see that it can be."""
@@ -206,7 +205,7 @@ class Engine:
 
     async def parse(self, update: bytes) -> Parsed:
         """``crdt_docs.updates.parse.parse``, elsewhere. Raises Malformed and TooLarge as that does."""
-        said = records(await self.run("parse", "parse", update))
+        said = records(Parts(await self._lanes["parse"].run("parse", (update,))))
         sections: list[Section] = []
         for record in said:
             if record is None:
@@ -240,18 +239,12 @@ class Engine:
         Without ``trim`` it is all as it was. ``finish`` is another function than the engine's own, for documents of
         another kind. What is long is neither handed over nor taken back in one go, so that others can run meanwhile.
         """
-        arguments = (_rope(snapshot), index, lengths_of(tail), Rope(tail), finish or self._finish)
-        made = await self._lanes["compact"].run("compact" if trim else "fold", arguments)
-        state, found = LENGTHS.unpack_from(made)
-        state_end = LENGTHS.size + state
-        index_end = state_end + found
-        view, pieces = memoryview(made), list[bytes]()
-        for at in range(index_end, len(made), SLICE):
-            pieces.append(bytes(view[at : at + SLICE]))
-            await asyncio.sleep(0)
-        gate = bytes(view[LENGTHS.size : state_end])
+        lengths = lengths_of(tail)
         await asyncio.sleep(0)
-        return Compacted(gate, bytes(view[state_end:index_end]), pieces)
+        arguments = (_rope(snapshot), index, lengths, Rope(tail), finish or self._finish)
+        made = Parts(await self._lanes["compact"].run("compact" if trim else "fold", arguments))
+        state, index_size = LENGTHS.unpack(made.take(LENGTHS.size))
+        return Compacted(await made.take_long(state), await made.take_long(index_size), made.rest())
 
     def forget(self, document: Hashable) -> None:
         """Drop what is kept of a document, as when it is erased."""

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from crdt_docs.lib0 import Bytes
 from crdt_docs.rope import Rope
@@ -24,6 +24,8 @@ from server.engine.worker import DONE, REPLY, REQUEST
 MAX_REPLY: Final = 1 << 29
 SLICE: Final = 64 * 1024
 """Bytes of what is long that are handed over, or taken, at a time."""
+PART: Final = 256 * 1024
+"""Bytes of each part of a reply but the last."""
 START_WITHIN: Final = 60.0
 _BOOT: Final = (
     "import json, sys; path, fd, jobs, memory = json.loads(sys.argv[1]); sys.path[:] = path; "
@@ -37,11 +39,16 @@ class Died(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back: a status of ``worker``, the memory the process holds in kB, and bytes."""
+    """What came back: a status of ``worker``, the memory the process holds in kB, and bytes, as they came in parts."""
 
     status: int
     resident: int
-    data: bytes
+    parts: list[bytes]
+
+    @property
+    def data(self) -> bytes:
+        """All of it, for what is short."""
+        return b"".join(self.parts)
 
 
 class WorkerProcess:
@@ -76,7 +83,8 @@ class WorkerProcess:
             raise
         ours.setblocking(False)
         try:
-            reader, writer = await asyncio.open_connection(sock=ours, limit=1 << 22)
+            # over twice the limit it is read no further, so that one turn brings little of what is long
+            reader, writer = await asyncio.open_connection(sock=ours, limit=SLICE)
         except BaseException:  # cancelled between the start and the first word
             ours.close()
             child.kill()
@@ -118,22 +126,19 @@ class WorkerProcess:
             status, resident, length = REPLY.unpack(await self._reader.readexactly(REPLY.size))
             if length > MAX_REPLY:
                 raise Died("the reply is too large")
-            if length < SLICE:
-                return Reply(status, resident, await self._reader.readexactly(length))
-            return Reply(status, resident, cast(bytes, await self._read_long(length)))
+            return Reply(status, resident, await self._read(length))
         except (OSError, EOFError) as error:
             raise Died(str(error)) from None
 
-    async def _read_long(self, length: int) -> bytearray:
+    async def _read(self, length: int) -> list[bytes]:
         """As it comes: to copy all of it at once would hold everybody up, and so would all that has come meanwhile."""
-        data = bytearray()
-        while len(data) < length:
-            part = await self._reader.read(min(SLICE, length - len(data)))
-            if not part:
-                raise EOFError
-            data += part
-            await asyncio.sleep(0)
-        return data
+        parts: list[bytes] = []
+        while length:
+            parts.append(await self._reader.readexactly(min(PART, length)))
+            length -= len(parts[-1])
+            if length:
+                await asyncio.sleep(0)
+        return parts
 
     async def end(self) -> int:
         """Kill it if it still runs, and wait for it. Returns its exit status, negative for a signal."""

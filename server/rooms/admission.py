@@ -36,7 +36,7 @@ from server.domain.access import PrincipalKey
 from server.domain.errors import CLOSE
 from server.domain.log import Claim
 from server.rooms.remainder import SLICE, merged, put_together
-from server.rooms.verdict import Admit, Delta, Kind, Known, Lacking, Refuse, Resync, Run, TypeInfo, Verdict
+from server.rooms.verdict import Admit, Delta, Kind, Known, Lacking, Refuse, Resync, Run, Starts, TypeInfo, Verdict
 
 MOST_NEW_CLIENTS: Final = 10_000
 """Client ids that one update may bring. A page load makes one; each costs state for ever."""
@@ -88,7 +88,7 @@ class Admission:
         self.structs: dict[int, list[Struct]] = {}
         self.ends: dict[int, int] = {}
         self.have: dict[int, int] = {}
-        self.runs: dict[int, tuple[list[int], list[Run]]] = {}
+        self.runs: dict[int, tuple[Starts, list[Run]]] = {}
         self.types: dict[Id, TypeInfo] = {}
         self.long_entries: list[tuple[int, int, int]] = []
         self.mine: DeleteSet | None = None

@@ -15,6 +15,7 @@ from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import Parsed
 from crdt_docs.updates.splice import Spliced
 from server.domain.errors import Conflict
+from server.domain.garbage import let_go_of
 from server.domain.log import Snapshot, UpdateLog
 from server.rooms import lanes, slices
 from server.rooms.room import Room
@@ -80,6 +81,7 @@ async def compact(room: Room, offload: Offload, log: UpdateLog, lane: lanes.Lane
         room.snapshot_size = sum(map(len, made.pieces))
         room.tail_size = sum(map(weight, room.since_compaction))
         await slices.run(before.dissolve())
+        let_go_of(made.pieces, room.snapshot_size)
         return True
     finally:
         room.since_compaction = None

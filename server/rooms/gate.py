@@ -80,7 +80,7 @@ class Gate(Known):
         """``load``, letting others run now and then; ``deleted`` is what the snapshot deletes, where that was read."""
         try:
             read = yield from decode(state, deleted)
-        except (ValueError, KeyError, TypeError, IndexError):
+        except (ValueError, KeyError, TypeError, IndexError, OverflowError):
             return False
         self.state_vector, self.deleted, self.types, self.runs = read
         return True

@@ -7,20 +7,21 @@ all, and others must be able to run in between. Must never be taken for another 
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from crdt_docs.updates.parse import Id
-from crdt_docs.updates.vectors import DeleteSet
+from crdt_docs.updates.vectors import CLOCKS, DeleteSet
 from server.domain.garbage import Heap
-from server.rooms.verdict import Known, Run, TypeInfo
+from server.rooms.verdict import Known, Run, Starts, TypeInfo
 
 VERSION: Final = 3
 LINE: Final = 500
 """Entries in a line."""
-LINES: Final = 4
-"""Lines that are read before others may run; about a millisecond."""
+BREATH: Final = 12 * 1024
+"""Bytes that are read before others may run; about a millisecond."""
 _DELETED: Final = b'["deleted",'
 _END: Final = b"[]"
 
@@ -31,7 +32,7 @@ class State(NamedTuple):
     state_vector: dict[int, int]
     deleted: DeleteSet
     types: dict[Id, TypeInfo]
-    runs: dict[int, tuple[list[int], list[Run]]]
+    runs: dict[int, tuple[Starts, list[Run]]]
 
 
 def encode(known: Known) -> bytes:
@@ -55,7 +56,7 @@ def _lines(known: Known) -> Iterator[bytes]:
             table.update((run, number) for number, run in enumerate(fresh, len(table)))
             if fresh:
                 yield _line("table", fresh)
-            yield _line("runs", [client, starts[at : at + LINE], [table[run] for run in part_of]])
+            yield _line("runs", [client, list(starts[at : at + LINE]), [table[run] for run in part_of]])
 
 
 def _some(entries: Sequence[Any]) -> Iterable[Sequence[Any]]:
@@ -67,13 +68,13 @@ def _line(kind: str, what: object) -> bytes:
 
 
 def decode(state: bytes, deleted: DeleteSet | None = None) -> Generator[None, None, State]:
-    """Read it, letting others run after a few lines. Raises ValueError, KeyError, TypeError or IndexError.
+    """Read it, letting others run after a few lines. Raises ValueError, KeyError, TypeError, IndexError, OverflowError.
 
     ``deleted`` is what it says is deleted, where that is known already.
     """
     read = State({}, DeleteSet() if deleted is None else deleted.copy(), {}, {})
     table: list[Run] = []
-    lines = 0
+    read_to = 0
     end = state.find(b"\n")
     if json.loads(state[:end])["version"] != VERSION:
         raise ValueError("another version's")
@@ -85,8 +86,8 @@ def decode(state: bytes, deleted: DeleteSet | None = None) -> Generator[None, No
             continue
         kind, what = json.loads(state[start:end])
         _take(read, table, kind, what)
-        lines += 1
-        if not lines % LINES:
+        if end - read_to > BREATH:
+            read_to = end
             yield
     if state[start:] != _END:
         raise ValueError("cut short")
@@ -100,13 +101,14 @@ def _take(read: State, table: list[Run], kind: str, what: Any) -> None:
         case "types":
             read.types.update(((client, clock), TypeInfo(*info)) for client, clock, *info in what)
         case "deleted":
-            read.deleted.take(*what)
+            client, flat = what
+            read.deleted.take(client, array(CLOCKS, flat))
         case "table":
             table.extend(Run(tuple(at) if isinstance(at, list) else at, *rest) for at, *rest in what)
         case "runs":
             client, first, numbers = what
-            starts, values = read.runs.setdefault(client, (Heap(), Heap()))
-            starts += first
+            starts, values = read.runs.setdefault(client, (array(CLOCKS), Heap()))
+            starts.extend(first)
             values += [table[number] for number in numbers]
         case _:
             raise ValueError("unknown")

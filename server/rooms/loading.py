@@ -11,6 +11,7 @@ from crdt_docs.ids import DocName
 from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.splice import Spliced
 from server.domain.errors import ClewError
+from server.domain.garbage import let_go_of
 from server.domain.log import Opened
 from server.rooms import slices
 from server.rooms.around import Around
@@ -25,13 +26,19 @@ BREATH: Final = 4 * 1024
 
 async def build(name: DocName, opened: Opened, shape: Shape, around: Around[Room], offload: Offload) -> Room:
     """Snapshot and tail, in slices; what is long is read elsewhere. Raises ValueError for a log with a gap."""
-    start = await _fold(name, opened, around, offload)
+    tail_size = opened.tail_size  # counted once: where there are many it takes a millisecond or two
+    start = opened
+    if tail_size > around.limits.fold(opened.snapshot_size):
+        start = await _fold(name, opened, offload)
     gate, document = await _load(start, shape, offload, name)
     await _go_on(gate, document, [logged.update for logged in start.tail], around)
     room = Room(name, opened.doc, opened.generation, gate, document, opened.head, around)
     room.quarantined = opened.quarantined
     room.snapshot_size = opened.snapshot_size
-    room.tail_size = opened.tail_size
+    room.tail_size = tail_size
+    let_go_of(opened.tail, tail_size)
+    for read in (opened,) if start is opened else (opened, start):
+        let_go_of(read.snapshot.parts if read.snapshot else (), read.snapshot_size)
     return room
 
 
@@ -50,12 +57,13 @@ async def _go_on(gate: Gate, document: Spliced, tail: list[bytes], around: Aroun
             await asyncio.sleep(0)
 
 
-async def _fold(name: DocName, opened: Opened, around: Around[Room], offload: Offload) -> Opened:
+async def _fold(name: DocName, opened: Opened, offload: Offload) -> Opened:
     """A long tail is spliced onto its snapshot before it is read: a worker does what would take many turns here."""
-    if opened.tail_size <= around.limits.fold(opened.snapshot_size):
-        return opened
+    await asyncio.sleep(0)
+    tail = [logged.update for logged in opened.tail]
+    await asyncio.sleep(0)
     try:
-        made = await offload.fold(name.part, opened.snapshot, [logged.update for logged in opened.tail])
+        made = await offload.fold(name.part, opened.snapshot, tail)
     except ClewError:
         return opened  # then it is read here, in slices
     return replace(opened, snapshot=made.snapshot(opened.head), tail=())

@@ -5,10 +5,11 @@ Owns shapes only; must never decide.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from crdt_docs.updates.parse import ELEMENT_TYPE, Id, Parsed
 from crdt_docs.updates.vectors import DeleteSet
@@ -73,11 +74,15 @@ class Lacking(NamedTuple):
     clock: int
 
 
+Starts: TypeAlias = "list[int] | array[int]"
+"""Clocks in order; what was loaded is an array, see ``crdt_docs.updates.vectors.CLOCKS``."""
+
+
 class Delta(NamedTuple):
     """What an admission adds to what is known: clocks reached, runs and types found, delete ranges, claims."""
 
     ends: dict[int, int]
-    runs: dict[int, tuple[list[int], list[Run]]]
+    runs: dict[int, tuple[Starts, list[Run]]]
     types: dict[Id, TypeInfo]
     deletes: list[tuple[int, list[tuple[int, int]]]]
     claims: tuple[Claim, ...]
@@ -132,7 +137,7 @@ class Known:
         self.state_vector: dict[int, int] = {}
         self.deleted = DeleteSet()
         self.types: dict[Id, TypeInfo] = {}
-        self.runs: dict[int, tuple[list[int], list[Run]]] = {}
+        self.runs: dict[int, tuple[Starts, list[Run]]] = {}
         self.claims: dict[int, Claim] = {claim.client: claim for claim in claims}
         self.seat: Callable[[int], PrincipalKey | None] = _nobody
         """Whose an unclaimed client id is, by who is or was present under it."""

@@ -13,7 +13,7 @@ from typing import Final
 
 AT_ONCE: Final = 8
 """Slices in one turn; a few milliseconds."""
-NEWCOMERS: Final = 4
+NEWCOMERS: Final = 2
 """Who take one step on the way in, in one turn; a millisecond or two."""
 LEAVING: Final = 16
 """Who take their leave in one turn: others are told, and what they saw and were in is noted; about a millisecond."""

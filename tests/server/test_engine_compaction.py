@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import AsyncIterator
 from typing import Any
@@ -13,10 +14,12 @@ from crdt_docs.schema import seed_update
 from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.splice import Spliced, state_vector
 from crdt_docs.working_set import WorkingSet
+from server.domain.garbage import LITTLE_BYTES, let_go_of
 from server.engine import compaction
 from server.engine.compaction import Unequal, compact
 from server.engine.failures import EngineFailed, Verdict
 from server.engine.pool import Engine
+from server.engine.records import Parts
 
 DOCUMENT = "00000000-0000-4000-8000-000000000001"
 
@@ -97,3 +100,33 @@ def test_a_trim_that_loses_a_clock_or_a_deletion_is_caught(monkeypatch: pytest.M
     monkeypatch.setattr(compaction, "trim", forgets_deletes)
     with pytest.raises(Unequal, match="deletion"):
         compact(b"", b"", log, None)
+
+
+async def test_a_reply_in_parts_reads_as_in_one_piece() -> None:
+    whole = bytes(range(256)) * 40
+    for size in (1, 7, 1000, 4096, 20_000):
+        reply = Parts(whole[at : at + size] for at in range(0, len(whole), size))
+        assert reply.take(5) + reply.take(0) + reply.take(995) == whole[:1000]
+        assert await reply.take_long(6000) == whole[1000:7000]
+        assert b"".join(reply.rest()) == whole[7000:]
+        assert not reply
+        with pytest.raises(IndexError):
+            reply.take(1)
+
+
+async def test_what_was_read_is_let_go_of_a_little_at_a_time() -> None:
+    class Piece:
+        gone = 0
+
+        def __del__(self) -> None:
+            Piece.gone += 1
+
+    pieces = tuple(Piece() for _ in range(40))
+    let_go_of(pieces, 10 * LITTLE_BYTES)
+    del pieces
+    seen = []
+    while Piece.gone < 40:
+        await asyncio.sleep(0)
+        seen.append(Piece.gone)
+    assert seen == list(range(seen[0], 41, 4))
+    assert seen[0] <= 4

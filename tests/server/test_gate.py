@@ -333,7 +333,8 @@ def test_a_dump_is_the_state_and_damage_to_it_is_noticed() -> None:
     admit(gate, encode_update([], [(5, [(1, 1)])]))
     other = Gate(SHAPE)
     assert other.load(gate.dump())
-    assert (other.state_vector, other.types, other.runs) == (gate.state_vector, gate.types, gate.runs)
+    assert (other.state_vector, other.types) == (gate.state_vector, gate.types)
+    assert {at: (list(starts), runs) for at, (starts, runs) in other.runs.items()} == gate.runs
     assert other.deleted == gate.deleted
     fresh = Gate(SHAPE)
     assert not fresh.load(gate.dump()[:-3])

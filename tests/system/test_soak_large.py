@@ -22,10 +22,11 @@ from typing import Any, Final
 
 import pytest
 from kit import loop_watch
+from kit.joiners import join
 from kit.large_document import ROOT, edits, plant
 from kit.running_server import RunningServer, free_port
 from kit.served import Served
-from kit.typists import PlainClient, Typist, come, type_on
+from kit.typists import Typist, come, type_on
 from pycrdt import Doc, Map
 
 LAG: Final = 0.010
@@ -96,7 +97,8 @@ def prefer(pid: int, over: threading.Event) -> None:
     """
     workers: set[int] = set()
     with suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, pid, -10)
+        for thread in Path(f"/proc/{pid}/task").iterdir():  # all of it: else who commits waits for who serves
+            os.setpriority(os.PRIO_PROCESS, int(thread.name), -10)
         with suppress(OSError):  # a kernel that weighs sessions before processes
             Path(f"/proc/{pid}/autogroup").write_text("-10")
         while not over.wait(0.1):
@@ -137,17 +139,6 @@ def snapshot_of(data: Path) -> int:
         return int(log.execute("SELECT coalesce(max(seq), 0) FROM snapshots").fetchone()[0])
 
 
-async def join_all(number: int, port: int, task: str, token: str, have: dict[int, int] | None = None) -> set[int]:
-    """So many newcomers at once; the sizes of what they were sent."""
-    clients = [PlainClient(port, task, token, have) for _ in range(number)]
-    try:
-        await come(clients, at_once=number)
-        return {client.synced.result() for client in clients}
-    finally:
-        for client in clients:
-            client.close()
-
-
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
 async def test_a_huge_document_slows_no_other_task(tmp_path: Path, pytestconfig: pytest.Config) -> None:
@@ -169,11 +160,11 @@ async def test_a_huge_document_slows_no_other_task(tmp_path: Path, pytestconfig:
         async with measure("typing alone", server, notes, typists):
             await asyncio.sleep(QUIET)
         async with measure("loaded from its log, compacted, joined", server, notes, typists) as compacted:
-            await join_all(1, port, huge, token)
+            await join(1, port, huge, token)
             writer = Typist(port, huge, token, random)
             await come([writer])
             writer.type()
-            await join_all(joining, port, huge, token)
+            await join(joining, port, huge, token)
             async with asyncio.timeout(600):
                 while snapshot_of(server.data) < len(updates):
                     await asyncio.sleep(0.2)
@@ -184,13 +175,15 @@ async def test_a_huge_document_slows_no_other_task(tmp_path: Path, pytestconfig:
 
     with watched(tmp_path, port) as (server, notes):
         async with measure("loaded from its snapshot, joined, no typing", server, notes, []) as joined:
-            await join_all(joining, port, huge, token)
+            await join(joining, port, huge, token)
 
     with watched(tmp_path, port) as (server, notes):
         typists = [Typist(port, task, token, random) for task in tasks]
         await come(typists)
+        async with measure("first letters", server, notes, typists):  # which cost more, whatever is beside them
+            await asyncio.sleep(len(typists) / RATE + 1)
         async with measure("the same, with typing", server, notes, typists) as both:
-            await join_all(joining, port, huge, token)
+            await join(joining, port, huge, token)
             await asyncio.sleep(QUIET / 2)
         async with measure("typing alone again", server, notes, typists) as alone:
             await asyncio.sleep(QUIET)
