@@ -76,6 +76,22 @@ def home(
         devices.check()
 
 
+@pytest.fixture(scope="module")
+def pair(chromium: Browser, shared_server: RunningServer, operator: Device) -> Iterator[tuple[Device, Device]]:
+    """A laptop and a dark phone of one person, signed in once a file: that costs more than all that a test does."""
+    ARTIFACTS.mkdir(exist_ok=True)
+    with Devices(chromium, shared_server, ARTIFACTS) as devices:
+        yield devices.new().sign_in(operator.invite()), devices.new("phone", "dark").sign_in(operator.invite())
+        devices.check()
+
+
+@pytest.fixture
+def anew(pair: tuple[Device, Device], task: str) -> Home:
+    """Both of the pair, loaded anew, in a task of the test's own; for tests that leave them signed in and online."""
+    laptop, phone = pair
+    return Home(laptop.open().start_task(task), phone.open().open_task(task), task)
+
+
 @pytest.fixture
 def link(request: pytest.FixtureRequest, server: RunningServer) -> str:
     """A sign-in link that nobody has used."""
