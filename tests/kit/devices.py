@@ -21,8 +21,8 @@ FLAGS = [
     "AvoidCorsURLLoaderRestartOnRedirect,OptimizationHints,NetworkTimeServiceQuerying,AimEnabled,PreconnectToSearch,"
     "WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup",
 ]  # fmt: skip
-"""Of several lists of features off Chromium takes the last, so this is Playwright's, and the address bar's popups: of each
-window that nobody sees they loaded two pages, in processes that took as long as our own."""
+"""Of several lists of features off Chromium takes the last, so this is Playwright's, and the address bar's popups: for
+each window, which nobody sees, they loaded two pages in a process that took as long as our own."""
 SIZES: dict[str, tuple[int, int]] = {"laptop": (1280, 800), "phone": (390, 844), "small phone": (360, 640)}
 HARMLESS = re.compile(
     r"Failed to load resource|net::ERR_|WebSocket connection to .* failed|WebSocket is already in CLOSING"
