@@ -32,7 +32,7 @@ BROWSER := $(shell command -v chromium || command -v chromium-browser || command
 
 WEB_FILES := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/dist/*' 2>/dev/null)
 
-.PHONY: help run dev test ready check pytest web tour clerk bench soak lock clean
+.PHONY: help run dev test ready check check-python check-web pytest web tour clerk bench soak lock clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -52,10 +52,16 @@ ready:
 	@$(MAKE) --no-print-directory -j4 $(STAMPS)/dev $(STAMPS)/interop $(STAMPS)/strace $(STAMPS)/smollm2.gguf
 
 check: $(STAMPS)/dev $(STAMPS)/web ## lint, types, walls; the page's types and unit tests
+	@$(MAKE) --no-print-directory -j2 check-python check-web
+
+# Side by side: neither keeps two cores busy.
+check-python: $(STAMPS)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+check-web: $(STAMPS)/web
 	cd web && npm run --silent check
 	cd web && npm run --silent test
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from kit.yjs_oracle import YjsOracle, require_node
@@ -15,6 +16,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--clients", type=int, help="how many clients of the soak join, or come back at once")
     parser.addoption("--updates", type=int, help="how many updates of the soak go into one document")
     parser.addoption("--typing", type=int, help="how many other documents of the soak are typed in")
+
+
+class Folder(pytest.Package):
+    """A folder whose fixtures of scope ``package`` end with it, though it is no package."""
+
+    def setup(self) -> None:
+        """There is no ``__init__`` to import."""
+
+
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """The browser tests are such a folder."""
+    return Folder.from_parent(parent, path=path) if path == Path(__file__).parent / "browser" else None
 
 
 @pytest.fixture(scope="session")

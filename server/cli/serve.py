@@ -119,8 +119,10 @@ class _Signals:
 
 
 async def _serve(config: Config, signals: _Signals) -> None:
-    from server.app import serve
     from server.domain import garbage, memory
+
+    with garbage.put_off():
+        from server.app import serve
 
     memory.set_long_apart()
     sys.setswitchinterval(SWITCH)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, Final, TypeVar
 
 YOUNG: Final = 500
@@ -34,6 +34,16 @@ LITTLE: Final = 2_000
 LITTLE_BYTES: Final = 1 << 20
 """Bytes that are, where what is let go of is bytes: half a millisecond."""
 _NEVER: Final = 1 << 30
+
+
+@contextmanager
+def put_off() -> Iterator[None]:
+    """While modules are read in: nothing of them goes, and looking for what does takes a tenth of the time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def set_apart() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from kit.devices import ARTIFACTS, FLAGS, Device, Devices, Home
 from kit.running_server import RunningServer, running_server
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, Playwright, expect, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 expect.set_options(timeout=30_000)  # what comes ends the wait at once; a busy machine takes its time
@@ -23,13 +23,19 @@ def chromium_path() -> str:
     return found
 
 
-@pytest.fixture(scope="module")
-def chromium(chromium_path: str) -> Iterator[Browser]:
-    """One browser a file: while Playwright is up, its event loop is the thread's, and asynchronous tests cannot run."""
+@pytest.fixture(scope="package")
+def playwright() -> Iterator[Playwright]:
+    """Up for this folder only: while it is, its event loop is the thread's, and asynchronous tests cannot run."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path, args=FLAGS)
-        yield browser
-        browser.close()
+        yield playwright
+
+
+@pytest.fixture(scope="package")
+def chromium(chromium_path: str, playwright: Playwright) -> Iterator[Browser]:
+    """One browser for all files; what they keep apart are its profiles."""
+    browser = playwright.chromium.launch(executable_path=chromium_path, args=FLAGS)
+    yield browser
+    browser.close()
 
 
 @pytest.fixture(scope="session")
@@ -49,7 +55,7 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RunningSe
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def operator(chromium: Browser, shared_server: RunningServer) -> Iterator[Device]:
     """A browser that is signed in to the shared server and asks it for links; quicker than the command line."""
     with Devices(chromium, shared_server, ARTIFACTS) as devices:
@@ -68,6 +74,22 @@ def home(
         phone = devices.new("small phone", "dark").sign_in(operator.invite()).open_task(name)
         yield Home(laptop.wait_until("saved"), phone.wait_until("saved"), name)
         devices.check()
+
+
+@pytest.fixture(scope="module")
+def pair(chromium: Browser, shared_server: RunningServer, operator: Device) -> Iterator[tuple[Device, Device]]:
+    """A laptop and a dark phone of one person, signed in once a file: that costs more than all that a test does."""
+    ARTIFACTS.mkdir(exist_ok=True)
+    with Devices(chromium, shared_server, ARTIFACTS) as devices:
+        yield devices.new().sign_in(operator.invite()), devices.new("phone", "dark").sign_in(operator.invite())
+        devices.check()
+
+
+@pytest.fixture
+def anew(pair: tuple[Device, Device], task: str) -> Home:
+    """Both of the pair, loaded anew, in a task of the test's own; for tests that leave them signed in and online."""
+    laptop, phone = pair
+    return Home(laptop.open().start_task(task), phone.open().open_task(task), task)
 
 
 @pytest.fixture

@@ -16,17 +16,25 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def wei_operator(chromium: Browser, shared_server: RunningServer) -> Iterator[Device]:
-    """A browser of another person, to ask for that person's links."""
+def laptops(chromium: Browser, shared_server: RunningServer, operator: Device) -> Iterator[tuple[Device, Device]]:
+    """The owner's and another person's, signed in once for all tests that leave them so."""
     shared_server.clew("user", "add", "wei")
+    ARTIFACTS.mkdir(exist_ok=True)
     with Devices(chromium, shared_server, ARTIFACTS) as devices:
-        yield devices.new().sign_in(shared_server.new_link("wei"))
+        yield devices.new().sign_in(operator.invite()), devices.new().sign_in(shared_server.new_link("wei"))
+        devices.check()
 
 
 @pytest.fixture
-def wei(devices: Devices, wei_operator: Device) -> Device:
-    """The other person's laptop, signed in, on no task yet."""
-    return devices.new().sign_in(wei_operator.invite())
+def laptop(laptops: tuple[Device, Device], task: str) -> Device:
+    """The owner's laptop, loaded anew, in a new task."""
+    return laptops[0].open().start_task(task)
+
+
+@pytest.fixture
+def wei(laptops: tuple[Device, Device]) -> Device:
+    """The other person's laptop, loaded anew, on no task yet."""
+    return laptops[1].open()
 
 
 def call(device: Device, method: str, path: str, body: object = None) -> Any:
@@ -78,8 +86,9 @@ LIGHTS = """() => {
 
 
 def test_15_and_a_role_reaches_an_open_page_at_once_and_refused_words_are_never_called_saved(
-    laptop: Device, wei: Device, task: str
+    devices: Devices, laptop: Device, laptops: tuple[Device, Device], task: str
 ) -> None:
+    wei = devices.new().sign_in(laptops[1].invite())
     line = HostileLine(wei)
     membership = let_in(laptop, wei, "editor", task)
     wei.composer.fill("a draft of mine")
@@ -144,7 +153,10 @@ def test_a_page_that_a_rule_shut_out_shows_nothing_of_the_task_until_it_opens_ag
     expect(laptop.editor).to_contain_text("before. after.")
 
 
-def test_who_loses_the_sign_in_keeps_the_words_and_goes_on_after_another_link(laptop: Device, operator: Device) -> None:
+def test_who_loses_the_sign_in_keeps_the_words_and_goes_on_after_another_link(
+    devices: Devices, operator: Device, task: str
+) -> None:
+    laptop = devices.new().sign_in(operator.invite()).start_task(task)
     laptop.write("before. ").wait_until("saved")
     call(laptop, "POST", "/signout")
     expect(laptop.page.get_by_role("alert")).to_contain_text("clew link")

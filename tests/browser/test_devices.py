@@ -10,7 +10,7 @@ from kit.axe import complaints
 from kit.certificate import make_certificate
 from kit.devices import ARTIFACTS, FLAGS, Device, Devices
 from kit.running_server import RunningServer, running_server
-from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Playwright, expect
 
 pytestmark = pytest.mark.browser
 
@@ -30,16 +30,17 @@ def https(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RunningSer
 
 
 @pytest.fixture(scope="module")
-def browsers(https: tuple[RunningServer, str], chromium_path: str) -> Iterator[tuple[Browser, Browser]]:
+def browsers(
+    https: tuple[RunningServer, str], chromium_path: str, playwright: Playwright
+) -> Iterator[tuple[Browser, Browser]]:
     """One that binds sessions to the machine, and one that does not."""
     _, pinned = https
-    with sync_playwright() as playwright:
-        launch = playwright.chromium.launch
-        binding = launch(executable_path=chromium_path, args=[*FLAGS, pinned, BINDING])
-        plain = launch(executable_path=chromium_path, args=[*FLAGS, pinned])
-        yield binding, plain
-        binding.close()
-        plain.close()
+    launch = playwright.chromium.launch
+    binding = launch(executable_path=chromium_path, args=[*FLAGS, pinned, BINDING])
+    plain = launch(executable_path=chromium_path, args=[*FLAGS, pinned])
+    yield binding, plain
+    binding.close()
+    plain.close()
 
 
 class Watched:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from kit.devices import Device, Devices
+from kit.devices import Device, Devices, Home
 from kit.running_server import RunningServer
 from playwright.sync_api import expect
 
@@ -15,7 +15,8 @@ WATCH_LIGHT = """() => {
 }"""
 
 
-def test_two_devices_write_in_one_task_and_see_each_other(laptop: Device, phone: Device) -> None:
+def test_two_devices_write_in_one_task_and_see_each_other(anew: Home) -> None:
+    laptop, phone, _ = anew
     laptop.write("Clause 4: payment within 30 days.")
     expect(phone.editor).to_contain_text("Clause 4: payment within 30 days.")
     phone.write(" 合同条款 😀")
@@ -29,7 +30,8 @@ def test_two_devices_write_in_one_task_and_see_each_other(laptop: Device, phone:
     phone.picture("together-phone-dark")
 
 
-def test_both_typing_at_once_lose_no_letter_and_end_alike(laptop: Device, phone: Device) -> None:
+def test_both_typing_at_once_lose_no_letter_and_end_alike(anew: Home) -> None:
+    laptop, phone, _ = anew
     laptop.write("start")
     laptop.page.keyboard.press("Enter")
     expect(phone.editor.locator("p")).to_have_count(2)
@@ -45,7 +47,8 @@ def test_both_typing_at_once_lose_no_letter_and_end_alike(laptop: Device, phone:
     assert laptop.editor.locator("p").all_text_contents() == phone.editor.locator("p").all_text_contents()
 
 
-def test_formatting_lists_and_undo_reach_the_other_device_and_undo_is_ones_own(laptop: Device, phone: Device) -> None:
+def test_formatting_lists_and_undo_reach_the_other_device_and_undo_is_ones_own(anew: Home) -> None:
+    laptop, phone, _ = anew
     laptop.page.get_by_role("button", name="Heading 2").click()
     expect(laptop.editor).to_be_focused()
     laptop.page.keyboard.type("Open points")
@@ -92,7 +95,8 @@ def test_a_frozen_server_is_never_called_saved(laptop: Device, server: RunningSe
     expect(laptop.editor).to_contain_text("before and after")
 
 
-def test_9_what_is_typed_offline_waits_and_arrives_without_a_reload(laptop: Device, phone: Device) -> None:
+def test_9_what_is_typed_offline_waits_and_arrives_without_a_reload(anew: Home) -> None:
+    laptop, phone, _ = anew
     phone.write("online. ").wait_until("saved")
     phone.context.set_offline(True)
     phone.wait_until("offline")
@@ -108,7 +112,8 @@ def test_9_what_is_typed_offline_waits_and_arrives_without_a_reload(laptop: Devi
     expect(laptop.people).to_contain_text("2 devices")
 
 
-def test_the_name_and_the_documents_of_a_task_are_live_too(laptop: Device, phone: Device) -> None:
+def test_the_name_and_the_documents_of_a_task_are_live_too(anew: Home) -> None:
+    laptop, phone, _ = anew
     name = laptop.page.get_by_label("Name of the task")
     name.fill("Acme contract, final")
     name.press("Enter")

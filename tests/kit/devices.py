@@ -16,7 +16,13 @@ ARTIFACTS = Path(__file__).parents[1] / "browser" / "artifacts"
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--font-render-hinting=none",
+    "--disable-features=AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,HttpsUpgrades,"
+    "HttpsFirstBalancedModeAutoEnable,LensOverlay,MediaRouter,PaintHolding,ThirdPartyStoragePartitioning,"
+    "AvoidCorsURLLoaderRestartOnRedirect,OptimizationHints,NetworkTimeServiceQuerying,AimEnabled,PreconnectToSearch,"
+    "WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup",
 ]  # fmt: skip
+"""Of several lists of features off Chromium takes the last, so this is Playwright's, and the address bar's popups: for
+each window, which nobody sees, they loaded two pages in a process that took as long as our own."""
 SIZES: dict[str, tuple[int, int]] = {"laptop": (1280, 800), "phone": (390, 844), "small phone": (360, 640)}
 HARMLESS = re.compile(
     r"Failed to load resource|net::ERR_|WebSocket connection to .* failed|WebSocket is already in CLOSING"
