@@ -10,7 +10,7 @@ import asyncio
 import re
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
@@ -239,8 +239,10 @@ def _perform(connection: sqlite3.Connection, tx: Statements, work: Callable[[Sta
 
 
 def _fetch(connection: sqlite3.Connection, sql: str, values: tuple[object, ...]) -> list[Row]:
-    with _named():
+    try:
         return connection.execute(sql, values).fetchall()
+    except sqlite3.DatabaseError as error:
+        raise _named(error) from error
 
 
 async def _run(lane: Lane, sql: str, values: tuple[object, ...]) -> list[Row]:
@@ -248,8 +250,10 @@ async def _run(lane: Lane, sql: str, values: tuple[object, ...]) -> list[Row]:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    with _named(path):
+    try:
         connection.execute("PRAGMA journal_mode = WAL")
+    except sqlite3.DatabaseError as error:
+        raise _named(error, path.name) from error
     for pragma in OPEN:
         connection.execute(pragma)
     _migrate(connection)
@@ -260,17 +264,13 @@ def _prepare_reading(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA busy_timeout = {PATIENCE}")
 
 
-@contextmanager
-def _named(path: Path | None = None) -> Iterator[None]:
-    """SQLite's errors, by our names."""
-    try:
-        yield
-    except sqlite3.IntegrityError as error:
-        raise Conflict(f"This collides with what is already there ({error}).") from error
-    except sqlite3.OperationalError as error:
-        raise Unavailable(f"The database cannot be used at the moment ({error}).") from error
-    except sqlite3.DatabaseError as error:
-        raise Damaged(f"{path.name if path else 'The database'} cannot be read ({error}).") from error
+def _named(error: sqlite3.DatabaseError, what: str = "The database") -> Conflict | Unavailable:
+    """One of SQLite's errors, by our names."""
+    if isinstance(error, sqlite3.IntegrityError):
+        return Conflict(f"This collides with what is already there ({error}).")
+    if isinstance(error, sqlite3.OperationalError):
+        return Unavailable(f"The database cannot be used at the moment ({error}).")
+    return Damaged(f"{what} cannot be read ({error}).")
 
 
 def migrations() -> list[tuple[int, str]]:
