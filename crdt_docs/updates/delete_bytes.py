@@ -10,10 +10,11 @@ from array import array
 from collections.abc import Generator
 from typing import Final, NamedTuple
 
-from crdt_docs.errors import Malformed
+from crdt_docs.errors import Malformed, TooLarge
 from crdt_docs.lib0 import varuint
 from crdt_docs.rope import Piece, Stretch
 from crdt_docs.updates.cut import read_varuint
+from crdt_docs.updates.parse import MAX_CLOCK
 from crdt_docs.updates.vectors import CLOCKS, append_ranges
 
 SLICE: Final = 1000
@@ -153,11 +154,19 @@ def read_normal(data: bytes) -> Generator[None, None, list[Encoded]]:
             flat.append(clock)
             flat.append(end)
             if not done % SLICE:
+                _check(end)
                 all_of_it.fromlist(flat)
                 flat.clear()
                 yield
+        _check(end)
         all_of_it.fromlist(flat)
         found.append(Encoded(client, all_of_it, data[start:at]))
     if at != len(data):
         raise Malformed("trailing bytes")
     return found
+
+
+def _check(end: int) -> None:
+    """They ascend, so the last of them says it of all."""
+    if end > MAX_CLOCK:
+        raise TooLarge("clock over 32 bits")

@@ -32,13 +32,6 @@ class Source:
         self.crc = crc32(some, self.crc)
         return some
 
-    def take(self, number: int) -> bytes:
-        """So many bytes. Raises IndexError where there are fewer."""
-        out = bytearray()
-        while len(out) < number:
-            out += self.read(number - len(out))
-        return bytes(out)
-
     def skip(self, at: int) -> None:
         """Go on to there. Raises ValueError if that lies behind."""
         if at < self._at:
@@ -54,9 +47,3 @@ class Source:
                 out.append(self.read(SLICE))
             except IndexError:
                 return b"".join(out)
-
-    def pieces(self) -> list[bytes]:
-        """What is left, as it lies and unread."""
-        begun = [bytes(self._piece)] if self._piece else []
-        self._piece = memoryview(b"")
-        return [*begun, *self._pieces]

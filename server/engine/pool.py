@@ -23,6 +23,7 @@ from server.engine.cache import At, ProjectionCache
 from server.engine.compaction import LENGTHS, lengths_of
 from server.engine.failures import EngineFailed, Verdict
 from server.engine.lanes import Lane, Limits
+from server.engine.process import PART
 from server.engine.records import Parts, records
 
 ExportKind = Literal["md", "docx", "json"]
@@ -243,8 +244,14 @@ class Engine:
         await asyncio.sleep(0)
         arguments = (_rope(snapshot), index, lengths, Rope(tail), finish or self._finish)
         made = Parts(await self._lanes["compact"].run("compact" if trim else "fold", arguments))
-        state, index_size = LENGTHS.unpack(made.take(LENGTHS.size))
-        return Compacted(await made.take_long(state), await made.take_long(index_size), made.rest())
+        try:
+            state, index_size = LENGTHS.unpack(made.take(LENGTHS.size))
+            gate, index, pieces = await made.take_long(state), await made.take_long(index_size), made.rest()
+        except IndexError as error:
+            raise EngineFailed(Verdict.CRASHED, "what came back is no snapshot") from error
+        if sum(map(len, pieces)) <= PART:  # a short one that lay across two parts
+            pieces = [b"".join(pieces)]
+        return Compacted(gate, index, pieces)
 
     def forget(self, document: Hashable) -> None:
         """Drop what is kept of a document, as when it is erased."""

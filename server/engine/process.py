@@ -23,7 +23,7 @@ from server.engine.worker import DONE, REPLY, REQUEST
 
 MAX_REPLY: Final = 1 << 29
 SLICE: Final = 64 * 1024
-"""Bytes of what is long that are handed over, or taken, at a time."""
+"""Bytes of what is long that are handed over at a time, and after half as many of which no more is read ahead."""
 PART: Final = 256 * 1024
 """Bytes of each part of a reply but the last."""
 START_WITHIN: Final = 60.0

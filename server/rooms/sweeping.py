@@ -44,6 +44,8 @@ def _see_to(room: Room, at: Moment, rest: Callable[[Room], None]) -> Iterator[in
         return
     if not room.connections:
         rest(room)
+        if room.dead:  # it was let go of
+            yield SENT
         return
     spoke = at.keepalive and room.took_spoke()
     for connection in tuple(room.connections):

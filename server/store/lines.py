@@ -1,4 +1,4 @@
-"""What the log keeps in memory of each document: its head and where its rows are, never a payload.
+"""What the log keeps in memory of each document: its head, where its rows are, who wrote in it; never a payload.
 
 Owns the map from documents to row ids, built by one scan at the start, since the table has no second index. Must be
 changed only after the commit that it follows.
@@ -54,6 +54,8 @@ class Line:
 
     def meet(self, clients: Iterable[int], *, all_there_are: bool = False) -> None:
         """The file says something of these client ids; they may come in any order, and again."""
+        if all_there_are and self._complete:
+            return
         known = self._clients
         if known is None:
             known = self._clients = array("Q")

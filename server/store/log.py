@@ -385,8 +385,9 @@ class SqliteLog:
             covered = snapshot.seq if snapshot else 0
             tail = read_tail(connection, name, line.key, ids, covered, (expected, head), self._vault.open)
             claims, clients = read_claims(connection, line.key), read_clients(connection, line.key)
-        with self._looking:
-            line.meet(clients, all_there_are=True)
+        if clients is not None:
+            with self._looking:
+                line.meet(clients, all_there_are=True)
         return Opened(line.key, line.generation, head, line.quarantined, snapshot, tail, claims)
 
     def _tail(self, doc: DocKey, after: int) -> list[Logged]:

@@ -16,6 +16,7 @@ from server.domain.access import PrincipalKey
 from server.domain.log import Actor, Claim, CorruptLog, DocKey, Logged, Snapshot
 from server.store import actors, pieces
 from server.store.lines import spans
+from server.store.log_file import is_passing
 from server.store.rows import BODY, SPLICE, STATE, Framed, Row, aids_checksum, body_checksum, place, unpack
 from server.store.vault import Opener, plain
 
@@ -138,12 +139,19 @@ def read_claims(connection: sqlite3.Connection, doc: DocKey) -> tuple[Claim, ...
     return tuple(Claim(row[0], PrincipalKey(intern(row[1])), bool(row[2]), bool(row[3])) for row in found)
 
 
-def read_clients(connection: sqlite3.Connection, doc: DocKey) -> list[int]:
-    """The client ids of which something is said, be it whose they are or who wrote under them."""
-    found = connection.execute(
-        "SELECT client FROM claims WHERE doc = ?1 UNION SELECT client FROM authors WHERE doc = ?1", (doc,)
-    )
-    return [client for (client,) in found]
+def read_clients(connection: sqlite3.Connection, doc: DocKey) -> list[int] | None:
+    """The client ids of which something is said, be it whose they are or who wrote under them.
+
+    None where damage stands in the way: a document can be read without knowing who wrote it.
+    """
+    asked = "SELECT client FROM claims WHERE doc = ?1 UNION SELECT client FROM authors WHERE doc = ?1"
+    try:
+        clients = [client for (client,) in connection.execute(asked, (doc,))]
+    except sqlite3.DatabaseError as error:
+        if is_passing(error):
+            raise
+        return None
+    return clients if all(isinstance(client, int) and client >= 0 for client in clients) else None
 
 
 def read_claim(connection: sqlite3.Connection, doc: DocKey, client: int) -> Claim | None:

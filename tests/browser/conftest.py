@@ -89,6 +89,7 @@ def pair(chromium: Browser, shared_server: RunningServer, operator: Device) -> I
 def anew(pair: tuple[Device, Device], task: str) -> Home:
     """Both of the pair, loaded anew, in a task of the test's own; for tests that leave them signed in and online."""
     laptop, phone = pair
+    phone.context.set_offline(False)  # should the test before have failed in between
     return Home(laptop.open().start_task(task), phone.open().open_task(task), task)
 
 

@@ -18,7 +18,11 @@ async def join(number: int, port: int, task: str, token: str) -> set[int]:
     process = await asyncio.create_subprocess_exec(
         sys.executable, __file__, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
     )
-    said, _ = await process.communicate(json.dumps([number, port, task, token]).encode())
+    try:
+        said, _ = await process.communicate(json.dumps([number, port, task, token]).encode())
+    finally:
+        if process.returncode is None:
+            process.kill()
     assert process.returncode == 0, "the newcomers failed"
     return set(json.loads(said))
 

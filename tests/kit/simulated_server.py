@@ -14,12 +14,12 @@ from kit.virtual_time import LoopClock
 from crdt_docs.ids import DocName, Part
 from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import Parsed, parse
-from crdt_docs.updates.source import Source
 from crdt_docs.updates.splice import merge
 from server.domain.access import Principal, Role
 from server.domain.errors import CLOSE, ClewError, Conflict, Forbidden, Unavailable
 from server.domain.log import LogFailed, Snapshot
 from server.engine.compaction import LENGTHS, compact
+from server.engine.records import Parts
 from server.rooms.compacting import Compacted
 from server.rooms.gate import Gate
 from server.rooms.limits import Limits
@@ -85,9 +85,9 @@ class InlineOffload:
         except Exception as error:
             self._failures.append(error)
             raise Conflict(str(error)) from error
-        source = Source([made])
-        state, index = map(source.take, LENGTHS.unpack(source.take(LENGTHS.size)))
-        return Compacted(source.pieces(), index, state)
+        reply = Parts([made])
+        state, index = map(reply.take, LENGTHS.unpack(reply.take(LENGTHS.size)))
+        return Compacted(reply.rest(), index, state)
 
     async def fold(self, part: Part, snapshot: Snapshot | None, tail: Sequence[bytes]) -> Compacted:
         """Snapshot and tail in one, or not."""

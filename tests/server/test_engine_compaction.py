@@ -18,6 +18,7 @@ from server.domain.garbage import LITTLE_BYTES, let_go_of
 from server.engine import compaction
 from server.engine.compaction import Unequal, compact
 from server.engine.failures import EngineFailed, Verdict
+from server.engine.lanes import Lane
 from server.engine.pool import Engine
 from server.engine.records import Parts
 
@@ -112,6 +113,21 @@ async def test_a_reply_in_parts_reads_as_in_one_piece() -> None:
         assert not reply
         with pytest.raises(IndexError):
             reply.take(1)
+
+
+@pytest.mark.parametrize(
+    "said", [b"", b"short", bytes([0, 0, 0, 9] * 4)], ids=["nothing", "too little", "wrong lengths"]
+)
+async def test_a_reply_that_is_no_snapshot_fails_as_an_engine_does(
+    said: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run(*_: object, **__: object) -> list[bytes]:
+        return [said]
+
+    monkeypatch.setattr(Lane, "run", run)
+    with pytest.raises(EngineFailed) as failed:
+        await Engine().compact(b"", [])
+    assert failed.value.verdict is Verdict.CRASHED
 
 
 async def test_what_was_read_is_let_go_of_a_little_at_a_time() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from kit.log_entries import ANN, BOB, new_name
@@ -112,3 +113,17 @@ def test_a_client_that_was_taken_back_behind_its_clock_leaves_no_author_beyond_i
         log.append([first(doc, 1, 1, in_session("two"), 8, claims=False)])
         log.append([first(doc, 2, 1, in_session("three"), 4, claims=False)])
         assert authors(log, doc, 1) == [(0, "before"), (4, "three")]
+
+
+def test_a_document_opens_and_takes_edits_though_it_is_damaged_who_wrote_it(tmp_path: Path) -> None:
+    for number, client in enumerate(("'x'", "-5")):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        name, *_ = documents(folder)
+        with closing(sqlite3.connect(folder / "log.db", isolation_level=None)) as file:
+            file.execute(f"UPDATE authors SET client = {client}")
+        with Keys(folder), SqliteLog(folder / "log.db", "process") as log:
+            opened = log.open(name)
+            assert [logged.update for logged in opened.tail] == [b"u"]
+            assert log.append([first(opened.doc, 1, 2, in_session("now"), claims=True)]) == [2]
+            assert log.append([first(opened.doc, 2, 1, in_session("now", BOB), claims=True)]) == [None]

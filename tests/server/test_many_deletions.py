@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from kit.raw_updates import deletes, section, string, update
 
-from crdt_docs.updates.delete_bytes import SLICE
+from crdt_docs.errors import TooLarge
+from crdt_docs.lib0 import varuint
+from crdt_docs.updates.delete_bytes import SLICE, read_normal
 from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.splice import Spliced
 from crdt_docs.updates.vectors import BATCH, DeleteSet
@@ -78,3 +81,11 @@ def test_many_ranges_behind_those_that_are_held_or_among_them_leave_the_normal_f
         for clock, length in many:
             truth.add(1, clock, clock + length)
         assert held == truth
+
+
+def test_ranges_that_end_beyond_all_clocks_are_refused_by_name() -> None:
+    for before in (0, SLICE - 1):
+        ranges = [(2 * at, 1) for at in range(before)] + [(2**52, 2**52)]
+        body = b"".join(varuint(number) for one in ranges for number in one)
+        with pytest.raises(TooLarge):
+            slices.finish(read_normal(varuint(1) + varuint(7) + varuint(len(ranges)) + body))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 from pathlib import Path
+from typing import Any, cast
 
 from kit.rooms import ANN, new_name, rooms_over, until
 
 from server.domain.access import Role
 from server.rooms.limits import Limits
-from server.rooms.sweeping import AT_ONCE, SENT
+from server.rooms.room import Room
+from server.rooms.sweeping import AT_ONCE, SENT, Moment, sweep
 
 MANY = 120
 
@@ -56,3 +59,18 @@ async def test_who_heard_nothing_is_sent_a_sign_of_life_few_in_a_turn_in_one_roo
         for room in rooms.live():
             for connection in tuple(room.connections):
                 connection.leave()
+
+
+def test_few_rooms_are_let_go_of_in_a_turn() -> None:
+    class Idle:
+        dead = False
+        connections = ()
+
+    def let_rest(room: Idle) -> None:
+        room.dead = True
+
+    idle = [Idle() for _ in range(MANY)]
+    gone = [
+        sum(room.dead for room in idle) for _ in sweep(cast(list[Room], idle), Moment(0, 0, False), cast(Any, let_rest))
+    ]
+    assert all(later - before <= AT_ONCE // SENT for before, later in pairwise([0, *gone, MANY]))
