@@ -1,4 +1,5 @@
-"""One statement for several rows. Owns how many: each text is kept ready by SQLite, once for each number of rows.
+"""One statement for several rows. Owns how many: there is a text for each number of rows, and the writing connection
+keeps as many prepared statements as there are texts (``cached_statements`` in ``log_file.py``).
 
 Between two steps of a statement a thread lets go of the interpreter, and may wait for it as long as others compute:
 that, and not what SQLite does, is what a row of its own statement costs.
@@ -29,7 +30,7 @@ class Several:
 
     def write(self, connection: sqlite3.Connection, rows: Sequence[tuple[object, ...]]) -> int:
         """Run it for all the rows; how many it wrote."""
-        if 0 < len(rows) <= self.most:
+        if 0 < len(rows) <= self.most:  # what nearly every commit takes, without a generator
             return self._execute(connection, rows).rowcount
         return sum(cursor.rowcount for cursor in self.run(connection, rows))
 
