@@ -8,10 +8,12 @@
 //   {id, op: "say", name, payload}                  a stateless message
 //   {id, op: "raw", name, hex}                      a frame, beside what the provider says
 //   {id, op: "lose", name, count}                   the next `count` frames do not leave this client
-//   {id, op: "detach" | "attach" | "drop" | "disconnect" | "connect", name}
+//   {id, op: "detach" | "attach", name}
+//   {id, op: "drop" | "connect", name}              drop ends the TCP connection without a word, until connect
 //   {id, op: "presence", name, state}
 //   {id, op: "read", name} → {text, vector, synced, unsynced, scope, denied, closed, heard, present, opens, client}
 //   {id, op: "close", name}
+import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import WebSocket from 'ws'
 import * as Y from 'yjs'
@@ -86,8 +88,14 @@ const ops = {
   async lose ({ shared }, { count }) { shared.lose = count },
   async detach ({ provider }) { provider.detach() },
   async attach ({ provider }) { provider.attach() },
-  async drop ({ shared }) { shared.socket.webSocket.terminate() },
-  async disconnect ({ shared }) { shared.socket.disconnect() },
+  async drop ({ shared: { socket } }) {
+    // It is told to stay away first: who is dropped and wants to be back has a timer, and who connects beside it waits
+    // for an attempt that the timer's has replaced.
+    socket.shouldConnect = false
+    const gone = once(socket.webSocket, 'close')
+    socket.webSocket.terminate()
+    await gone
+  },
   async connect ({ shared }) { await shared.socket.connect() },
   async presence ({ provider }, { state }) { provider.awareness.setLocalState(state) },
   async read ({ doc, provider, shared, denied, closed, heard, scopes, counts }) {
