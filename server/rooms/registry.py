@@ -357,14 +357,14 @@ class Rooms:
     # -- housekeeping
 
     async def _sweep(self) -> None:
-        beat = 0
+        kept = self._clock.monotonic()
         while True:
             await asyncio.sleep(1)
-            beat += 1
             now = self._clock.monotonic()
             for revocations in (self._revoked, self._demoted):
                 revocations.forget(now - self.limits.revocation_memory)
-            keepalive = beat % max(1, int(self.limits.keepalive)) == 0
+            if keepalive := now - kept >= self.limits.keepalive:
+                kept = now
             moment = Moment(now, self._clock.now(), keepalive)
             await slices.run(sweep(self.live(), moment, self._let_rest))
             self._compactions.look_round(self.live())

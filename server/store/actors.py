@@ -38,13 +38,13 @@ class Actors:
     def __init__(self) -> None:
         self._ids: dict[Actor, int] = {}
         self._fresh: dict[Actor, int] = {}
-        self._next = self._after = 0
+        self._next = 0
 
     def restart(self, connection: sqlite3.Connection) -> None:
         """Begin over on a new connection: nothing of a failed commit is known."""
         self._fresh.clear()
         self._ids.clear()
-        self._next = self._after = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM actors").fetchone()[0]
+        self._next = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM actors").fetchone()[0]
 
     def knows(self, actor: Actor) -> bool:
         """Whether the actor has a number already."""
@@ -57,8 +57,8 @@ class Actors:
     def meet(self, connection: sqlite3.Connection, some: Iterable[Actor]) -> None:
         """Know them from here on, within the caller's transaction; ``commit`` or ``forget`` follows."""
         strangers = dict.fromkeys(actor for actor in some if not self.knows(actor))
-        rows = [(number, *_columns(actor)) for number, actor in enumerate(strangers, self._after)]
-        self._after += len(rows)
+        rows = [(number, *_columns(actor)) for number, actor in enumerate(strangers, self._next)]
+        self._next += len(rows)
         if _INSERT.write(connection, rows) == len(rows):
             self._fresh.update({actor: row[0] for actor, row in zip(strangers, rows, strict=True)})
             return
@@ -69,14 +69,12 @@ class Actors:
 
     def commit(self) -> None:
         """Who was met is in the file."""
-        self._next = self._after
         for actor, number in self._fresh.items():
             self._remember(actor, number)
         self._fresh.clear()
 
     def forget(self) -> None:
         """Who was met may not be in the file."""
-        self._after = self._next
         self._fresh.clear()
 
     def _remember(self, actor: Actor, number: int) -> None:

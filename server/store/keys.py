@@ -113,11 +113,6 @@ class Keys:
             found = self._run("SELECT kid, key FROM task_keys WHERE task = ?", task)
         return TaskKey(*found[0])
 
-    def get(self, kid: int) -> bytes | None:
-        """The key of that number; None if it was shredded, or never was one of this folder's."""
-        found = self.find(kid)
-        return found[1] if found else None
-
     def find(self, kid: int) -> tuple[str, bytes] | None:
         """Which task has the key of that number, and the key; None if it was shredded, or never was this folder's."""
         found = self._run("SELECT task, key FROM task_keys WHERE kid = ?", kid)

@@ -17,7 +17,7 @@ from crdt_docs.updates.parse import MAP_TYPE, Parsed, parse
 from crdt_docs.updates.splice import Spliced, merge
 from crdt_docs.updates.trim import trim
 from server.domain.access import Principal, Role
-from server.domain.clock import SystemClock
+from server.domain.clock import Clock, SystemClock
 from server.domain.log import Snapshot
 from server.rooms.compacting import Compacted, Offload
 from server.rooms.connection import Connection
@@ -115,13 +115,24 @@ async def rooms_over(path: Path, limits: Limits | None = None, shared: bool = Fa
 
 @asynccontextmanager
 async def rooms_on(
-    log: SqliteLog, limits: Limits | None = None, shared: bool = False, offload: Offload | None = None
+    log: SqliteLog,
+    limits: Limits | None = None,
+    shared: bool = False,
+    offload: Offload | None = None,
+    clock: Clock | None = None,
 ) -> AsyncIterator[Rooms]:
     async with (
         ThreadLane("write") as write,
         ThreadLane("read") as read,
         Rooms(
-            log, offload or Inline(), SystemClock(), SHAPES, write=write, read=read, limits=limits, shared=shared
+            log,
+            offload or Inline(),
+            clock or SystemClock(),
+            SHAPES,
+            write=write,
+            read=read,
+            limits=limits,
+            shared=shared,
         ) as rooms,
     ):
         yield rooms

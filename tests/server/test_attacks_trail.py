@@ -425,10 +425,10 @@ def test_what_was_erased_is_known_by_keyed_hashes_alone(tmp_path: Path) -> None:
         assert keys.erased("user", ["a-person", "another"]) == {"a-person"}
         assert keys.erased("task", ["a-person"]) == set()
         first = keys.of_task("one")
-        assert keys.of_task("one") == first and keys.get(first.kid) == first.key
+        assert keys.of_task("one") == first and keys.find(first.kid) == ("one", first.key)
         keys.copy_to(tmp_path / "copy.db")
         keys.shred(["one"])
-        assert keys.get(first.kid) is None and keys.of_task("one") != first
+        assert keys.find(first.kid) is None and keys.of_task("one") != first
     for name in ("keys.db", "copy.db"):
         stored = (tmp_path / name).read_bytes()
         assert first.key not in stored and b"a-person" not in stored

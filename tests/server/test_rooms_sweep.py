@@ -7,12 +7,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
-from kit.rooms import ANN, new_name, rooms_over, until
+from kit.clock import FakeClock
+from kit.rooms import ANN, new_name, rooms_on, rooms_over, until
 
 from server.domain.access import Role
 from server.rooms.limits import Limits
 from server.rooms.room import Room
 from server.rooms.sweeping import AT_ONCE, SENT, Moment, sweep
+from server.store.log import SqliteLog
 
 MANY = 120
 
@@ -59,6 +61,17 @@ async def test_who_heard_nothing_is_sent_a_sign_of_life_few_in_a_turn_in_one_roo
         for room in rooms.live():
             for connection in tuple(room.connections):
                 connection.leave()
+
+
+async def test_signs_of_life_come_by_the_clock_however_late_the_looks_are(tmp_path: Path) -> None:
+    clock, turns = FakeClock(), Turns()
+    with SqliteLog(tmp_path / "log.db", "process") as log:
+        async with rooms_on(log, Limits(keepalive=600), clock=clock) as rooms:
+            connection = await rooms.join(new_name(), ANN, Role.EDITOR, Reader(turns))
+            connection.quiet = True
+            clock.advance(600)
+            await until(lambda: sum(turns.sent) == 1)
+            connection.leave()
 
 
 def test_few_rooms_are_let_go_of_in_a_turn() -> None:
