@@ -36,7 +36,9 @@ class NodeClients:
             if not line.startswith(b'{"id"'):
                 continue  # y-websocket writes to the console
             reply = json.loads(line)
-            self._waiting.pop(reply["id"]).set_result(reply)
+            waiting = self._waiting.pop(reply["id"], None)
+            if waiting and not waiting.done():
+                waiting.set_result(reply)
         for waiting in self._waiting.values():
             waiting.set_exception(NodeError("node ended"))
 
@@ -46,8 +48,12 @@ class NodeClients:
         number = next(self._ids)
         waiting = self._waiting[number] = asyncio.get_running_loop().create_future()
         self._process.stdin.write(json.dumps({"id": number, "op": op, "name": name, **rest}).encode() + b"\n")
-        async with asyncio.timeout(120):
-            reply: dict[str, Any] = await waiting
+        try:
+            async with asyncio.timeout(60):  # less than a test is given, so that the op is named
+                reply: dict[str, Any] = await waiting
+        except TimeoutError:
+            self._waiting.pop(number, None)
+            raise NodeError(f"{op} of {name} was not done in a minute") from None
         if "error" in reply:
             raise NodeError(reply["error"])
         return reply
