@@ -50,6 +50,7 @@ from server.rooms.looking import Looking
 from server.rooms.registry import Rooms
 from server.rooms.shapes import FINISH, SHAPES
 from server.rooms.touches import Touches
+from server.store import outage
 from server.store.folder import hold
 from server.store.keys import Keys
 from server.store.log import SqliteLog
@@ -137,6 +138,8 @@ async def open_services(config: Config, clock: Clock | None = None) -> AsyncIter
     async with AsyncExitStack() as stack:
         stack.enter_context(hold(config.data))
         stack.enter_context(Keys(config.data))  # made before the log is, which seals by them
+        await outage.recover(config.data, clock.now())
+        stack.enter_context(outage.unsynced(config.data, config.durability))
         log = stack.enter_context(SqliteLog(config.data / LOG, config.durability))
         nouns = await stack.enter_async_context(open_nouns(config.data))
         engine = await stack.enter_async_context(Engine())

@@ -130,9 +130,11 @@ def test_11_a_version_that_the_server_restored_is_not_mixed_with_what_the_phone_
     server.clew("restore", "--from", str(tmp_path / "kept"), "--keep-logins")
     server.start()
     phone.context.set_offline(False)
-    offer = phone.page.get_by_role("group", name="Words of yours that never got through")
+    offer = phone.page.get_by_role("group", name="Words that the server does not have")
     expect(offer).to_contain_text("Version three. From the phone.")
     expect(offer).to_contain_text("restored or repaired")
+    taken_back = laptop.page.get_by_role("group", name="Words that the server does not have")
+    expect(taken_back).to_contain_text("Version three. Version four.")
     for device in (laptop, phone):
         device.wait_until("saved")
         expect(device.editor).to_have_text("Version three.")

@@ -27,11 +27,14 @@ const api = {
 } as unknown as Api;
 const session = { id: "s", attach: async () => undefined } as unknown as Session;
 
-/** What a server has that was restored, or a fresh one: the seed of schema 1. */
-function serve(words = ""): void {
+/** What a server has that was restored to how it was `before`, or a fresh one: the seed of schema 1. */
+function serve(words = "", before?: Uint8Array): void {
   server = new MemoryServer();
-  server.doc.getMap("meta").set("schema", 1);
-  server.doc.getMap("meta").set("goal", new Y.Text());
+  if (before) Y.applyUpdate(server.doc, before);
+  else {
+    server.doc.getMap("meta").set("schema", 1);
+    server.doc.getMap("meta").set("goal", new Y.Text());
+  }
   if (words) entries.addConstraint(server.doc, words, "normal", { name: "Wei" });
   vi.stubGlobal("WebSocket", server.Socket);
 }
@@ -92,10 +95,11 @@ test("a task that was never open here does not open without the server", async (
   await expect(open()).rejects.toMatchObject({ code: "unavailable" });
 });
 
-test("an older generation is never sent; a fresh document is opened and what was only here is offered", async () => {
+test("an older generation is never sent; a fresh document is opened and what it lacks is offered", async () => {
+  const before = Y.encodeStateAsUpdate(server.doc);
   const first = await open();
   await light(first, "saved");
-  say(first, "sent, and then taken back by a restore");
+  say(first, "confirmed, and lost by the server");
   await light(first, "saved");
   isAway = true;
   server.sockets.at(-1)!.close(1006);
@@ -104,28 +108,51 @@ test("an older generation is never sent; a fresh document is opened and what was
   await kept(first);
 
   generation = 2;
-  serve("restored");
+  serve("restored", before);
   isAway = false;
   first.sync.retry();
   await vi.waitFor(() => expect(first.offers.length).toBe(1), { timeout: 4_000 });
-  expect(constraints(first.sync.doc)).toEqual(["restored"]);
-  expect(constraints(server.doc)).toEqual(["restored"]);
+  expect(constraints(first.sync.doc).sort()).toEqual(["restored", "the server's"]);
+  expect(constraints(server.doc).sort()).toEqual(["restored", "the server's"]);
   const [offer] = first.offers;
   expect(offer!.why).toBe("older");
-  expect(offer!.lost.map((one) => one.text)).toEqual(["never sent"]);
+  expect(offer!.lost.map((one) => one.text).sort()).toEqual(["confirmed, and lost by the server", "never sent"]);
 
   putBack(first.sync.doc, offer!.lost, "Kept here");
   first.settle(offer!);
   await light(first, "saved");
-  expect(constraints(server.doc).sort()).toEqual(["never sent", "restored"]);
+  expect(constraints(server.doc).sort()).toEqual([
+    "confirmed, and lost by the server",
+    "never sent",
+    "restored",
+    "the server's",
+  ]);
 });
 
-test("an older generation of which all was sent is let go without a word", async () => {
+test("what an older generation had and nobody kept on a device that was closed is offered when it is opened", async () => {
+  const before = Y.encodeStateAsUpdate(server.doc);
+  const first = await open();
+  await light(first, "saved");
+  say(first, "confirmed");
+  await light(first, "saved");
+  await kept(first);
+  first.close();
+  generation = 2;
+  serve("", before);
+  const again = await open();
+  await vi.waitFor(() => expect(again.offers.length).toBe(1), { timeout: 4_000 });
+  expect(again.offers[0]!.lost.map((one) => one.text)).toEqual(["confirmed"]);
+  expect(constraints(again.sync.doc)).toEqual(["the server's"]);
+});
+
+test("an older generation that has nothing more, or of which words were erased, is let go without a word", async () => {
   const first = await open();
   await light(first, "saved");
   first.close();
   generation = 2;
-  serve("restored");
+  const erased = readLedger(server.doc).constraints[0]!.id;
+  server.doc.getMap("constraints").delete(erased);
+  serve("restored", Y.encodeStateAsUpdate(server.doc));
   const again = await open();
   await vi.waitFor(() => expect(constraints(again.sync.doc)).toEqual(["restored"]), { timeout: 4_000 });
   await light(again, "saved");
@@ -145,7 +172,7 @@ test("what another tab had kept in the same copy, and never sent, is offered by 
   theirs.close();
 
   generation = 2;
-  serve("restored");
+  serve("restored", Y.encodeStateAsUpdate(server.doc));
   isAway = false;
   mine.sync.retry();
   await vi.waitFor(() => expect(mine.offers.length).toBe(1), { timeout: 4_000 });

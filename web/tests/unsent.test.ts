@@ -68,7 +68,7 @@ test("all that was only here is offered by its words, and goes back without touc
   expect(lostBetween(kept, doc, Y.encodeStateVector(kept))).toEqual([]);
 });
 
-test("what the server had, and a restore took back, is not offered as lost", () => {
+test("what is known to have been sent is not lost, be it in the other document or not", () => {
   const kept = fresh();
   write(kept, "sent and then rolled back");
   const reached = Y.encodeStateVector(kept);

@@ -54,6 +54,11 @@ function isBeyond(doc: Y.Doc, reached: Uint8Array | null): boolean {
   return [...Y.decodeStateVector(Y.encodeStateVector(doc))].some(([client, clock]) => clock > (known.get(client) ?? 0));
 }
 
+/** What of a copy is through. An older generation may have more than the one that follows, also of what was confirmed. */
+function throughOf(why: Why, reached: Uint8Array | null): Uint8Array | null {
+  return why === "older" ? null : reached;
+}
+
 /** What never got through, and whether it was the server's document or ours that was given up. */
 export interface Offer {
   name: string;
@@ -271,9 +276,9 @@ export class OpenTask {
   async #offerOld(why: Why, { doc, copy, wasUnsent }: { doc: Y.Doc; copy: LocalCopy; wasUnsent: boolean }, fresh: Y.Doc) {
     if (this.#shown.has(copy.name)) return;
     this.#shown.add(copy.name);
-    const through = wasUnsent ? copy.reached : Y.encodeStateVector(doc);
+    const through = throughOf(why, wasUnsent ? copy.reached : Y.encodeStateVector(doc));
     const kept = await readCopy(copy.name);
-    const hasMore = kept !== null && isBeyond(kept.doc, Y.encodeStateVector(doc));
+    const hasMore = why === "older" || (kept !== null && isBeyond(kept.doc, Y.encodeStateVector(doc)));
     if (kept) Y.applyUpdate(doc, Y.encodeStateAsUpdate(kept.doc));
     if (!this.#isOver) this.#offer(copy.name, why, wasUnsent || hasMore ? lostBetween(doc, fresh, through) : []);
   }
@@ -287,7 +292,7 @@ export class OpenTask {
       if (this.#shown.has(name) || name === this.copy.name) continue;
       const kept = await readCopy(name);
       if (this.sync !== sync || this.#shown.has(name)) return;
-      this.#offer(name, why, kept ? lostBetween(kept.doc, sync.doc, kept.reached) : []);
+      this.#offer(name, why, kept ? lostBetween(kept.doc, sync.doc, throughOf(why, kept.reached)) : []);
     }
   }
 

@@ -7,6 +7,7 @@ import { say, type Plain } from "../words/language";
 import { kindOf } from "./badges";
 import { saveFile } from "./saving";
 
+const TITLES: Record<Offer["why"], Plain> = { older: "offer.title_older", refused: "offer.title", ended: "offer.title" };
 const WHYS: Record<Offer["why"], Plain> = { older: "offer.older", refused: "offer.refused", ended: "offer.ended" };
 
 export interface Choices {
@@ -18,8 +19,8 @@ export interface Choices {
 export function offersView(offers: Offer[], { putBack, discard, mayWrite }: Choices): TemplateResult[] {
   return offers.map(
     (offer) =>
-      html`<section class="offer" role="group" aria-label=${say("offer.title")}>
-        <h2>${say("offer.title")}</h2>
+      html`<section class="offer" role="group" aria-label=${say(TITLES[offer.why])}>
+        <h2>${say(TITLES[offer.why])}</h2>
         <p>${say(WHYS[offer.why])}</p>
         <ul>
           ${offer.lost.map(

@@ -81,9 +81,10 @@ export const TASK = {
   ],
 
   "offer.title": ["Words of yours that never got through", "您有内容未能送达"],
+  "offer.title_older": ["Words that the server does not have", "服务器上没有的内容"],
   "offer.older": [
-    "The task was restored or repaired while this device was away. These words were only here:",
-    "此设备离线期间，任务被恢复或修复过。以下内容只存在于此设备：",
+    "The task was restored or repaired, or the server's machine went down. This device has words that are not there:",
+    "任务被恢复或修复过，或者服务器发生过断电。此设备上有服务器没有的内容：",
   ],
   "offer.refused": [
     "The server could not take what this device had, so the task was opened afresh. These words were only here:",
