@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import crdt_docs.messages.ywebsocket as wire
+from server.cli.doctor import OTHERS
 from server.cli.main import parser
 from server.config import SETTINGS, Config
 from server.domain import errors
@@ -61,6 +62,12 @@ def test_every_setting_is_documented_with_its_variable_and_default() -> None:
         default = getattr(defaults, setting.field)
         actual[setting.field] = (setting.variable, words.get(default, str(default)))
     assert documented == actual
+
+
+def test_the_doctor_knows_every_variable_that_readers_are_told_of() -> None:
+    told = set(re.findall(r"CLEW_[A-Z_]+", README + OPERATIONS))
+    assert "CLEW_MODEL" in told
+    assert told <= {setting.variable for setting in SETTINGS} | OTHERS
 
 
 def test_the_close_codes_are_those_of_the_code() -> None:

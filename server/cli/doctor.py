@@ -38,8 +38,18 @@ OLDEST_SQLITE: Final = (3, 37, 0)
 """The first with STRICT tables; RETURNING is older."""
 ANSWERS_WITHIN: Final = 5.0
 LEAST_FREE: Final = 200_000_000
-OTHERS: Final = frozenset({"CLEW_CONFIG", "CLEW_CREDENTIALS", "CLEW_SERVER", "CLEW_TOKEN"})
-"""Variables that other commands read."""
+OTHERS: Final = frozenset(
+    {
+        "CLEW_CONFIG",
+        "CLEW_CREDENTIALS",
+        "CLEW_MODEL",
+        "CLEW_MODEL_KEY",
+        "CLEW_MODEL_URL",
+        "CLEW_SERVER",
+        "CLEW_TOKEN",
+    }
+)
+"""Variables that other commands and the agent read."""
 
 Mark = Literal["ok", "note", "WRONG"]
 
