@@ -25,7 +25,7 @@ def run_list(asked: argparse.Namespace) -> int:
     if asked.json:
         print_json(said)
     else:
-        fields = ("id", "user", "framework", "task", "started_at", "ended_at")
-        header = ("ID", "USER", "FRAMEWORK", "TASK", "STARTED", "ENDED")
+        fields = ("id", "user", "device_name", "framework", "task", "started_at", "ended_at")
+        header = ("ID", "USER", "DEVICE", "FRAMEWORK", "TASK", "STARTED", "ENDED")
         print_table(header, [[session[field] for field in fields] for session in said["sessions"]])
     return 0

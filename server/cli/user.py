@@ -52,5 +52,6 @@ def run_list(asked: argparse.Namespace) -> int:
     if asked.json:
         print_json(said)
     else:
-        print_table(("ID", "NAME", "SINCE"), [[u["id"], u["name"], u["created_at"]] for u in said["users"]])
+        fields = ("id", "name", "plan", "created_at")
+        print_table(("ID", "NAME", "PLAN", "SINCE"), [[user[field] for field in fields] for user in said["users"]])
     return 0

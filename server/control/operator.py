@@ -207,7 +207,8 @@ class Operator:
         return {**_shown_user(user), "plan": plan}
 
     async def _list_users(self, _: Arguments) -> Any:
-        return {"users": [_shown_user(user) for user in await self._nouns.users.all()]}
+        found = [(user, await self._nouns.accounts.get(user.id)) for user in await self._nouns.users.all()]
+        return {"users": [{**_shown_user(user), "plan": account.plan} for user, account in found]}
 
     # Tasks and sessions
 
@@ -265,13 +266,15 @@ class Operator:
             found = await self._nouns.sessions.of_user((await self._user(arguments)).id)
         else:
             found = await self._nouns.sessions.every()
-        names = {user.id: user.name for user in await self._nouns.users.all()}
+        devices = {session.device for session in found if session.device is not None}
+        names = await self._nouns.names.of({session.user for session in found}, devices, ())
         return {
             "sessions": [
                 {
                     "id": session.id,
                     "user": names.get(session.user),
                     "device": session.device,
+                    "device_name": names.get(session.device or ""),
                     "framework": session.framework,
                     "task": session.task,
                     "started_at": iso(session.started_at),

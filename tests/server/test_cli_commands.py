@@ -106,7 +106,9 @@ def test_a_fresh_folder_serves_links_and_tokens_without_a_server(
     token = said_json(capsys, "token", "create", "--data", folder, "--ttl", "15m")
     assert set(token) == {"id", "token", "expires_at"}
     users = said_json(capsys, "user", "list", "--data", folder)["users"]
-    assert [user["name"] for user in users] == ["owner"]
+    assert [(user["name"], user["plan"]) for user in users] == [("owner", "standard")]
+    assert clew(capsys, "user", "plan", "owner", "gold", "--data", folder)[0] == 0
+    assert "gold" in clew(capsys, "user", "list", "--data", folder)[1]
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     stored = b"".join(file.read_bytes() for file in folder.iterdir())
     assert token["token"].encode() not in stored and out.strip().partition("#k=")[2].encode() not in stored
@@ -240,7 +242,7 @@ def test_sessions_are_listed(capsys: pytest.CaptureFixture[str], live: RunningSe
     request = urllib.request.Request(
         f"{live.url}/api/v1/sessions",
         method="POST",
-        data=b'{"framework": "a script"}',
+        data=b'{"framework": "a script", "device": "the cron job"}',
         headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
     )
     with urllib.request.urlopen(request, timeout=20) as answer:
@@ -248,6 +250,8 @@ def test_sessions_are_listed(capsys: pytest.CaptureFixture[str], live: RunningSe
     listed = said_json(capsys, "sessions", "list", "--data", live.data)["sessions"]
     assert started["id"] in [session["id"] for session in listed]
     assert {session["user"] for session in listed} == {"owner"}
+    code, out, _ = clew(capsys, "sessions", "list", "--data", live.data)
+    assert code == 0 and "DEVICE" in out and "the cron job" in out
 
 
 # verify and repair
