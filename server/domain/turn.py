@@ -19,6 +19,7 @@ from typing import Final, Literal
 from crdt_docs.ids import AgentId, MessageId, TaskId, TokenId, TurnId, UserId, is_id, new_ordered_id
 from server.domain.access import Role
 from server.domain.credential import Secret
+from server.domain.language import Language
 
 Status = Literal["queued", "running", "done", "stopped", "failed", "expired"]
 Outcome = Literal["done", "failed", "released"]
@@ -127,12 +128,16 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Leased:
-    """What a host learns with its lease; ``named`` if a name that a person gave the task stands."""
+    """What a host learns with its lease; ``named`` if a name that a person gave the task stands.
+
+    ``language`` is what the turn's user chose to be spoken to in, if they did.
+    """
 
     turn: Turn
     given: Given
     agent_name: str
     named: bool
+    language: Language | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,7 +159,7 @@ class Grant(Answer):
 class LeaseAnswer(Answer):
     """A turn to answer. ``answer`` is the message id to write the answer under, the same for every attempt.
 
-    ``named`` says whether a name that a person gave the task stands. ``language`` is what they read best, if known.
+    ``named`` says whether a name that a person gave the task stands. ``language`` is what ``user`` chose, if they did.
     """
 
     turn: str
@@ -379,7 +379,7 @@ def _leased(leased: Leased) -> LeaseAnswer:
         messages=list(turn.messages),
         answer=turn.answer,
         named=leased.named,
-        language=None,
+        language=leased.language,
     )
 
 

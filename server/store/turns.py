@@ -133,9 +133,10 @@ class Turns:
                 leased = replace(leased, grant=given.id)
                 await update(tx, leased)
                 named = await tx.one("SELECT 1 FROM tasks WHERE id = ? AND named_by = 'user'", leased.task)
+                chosen = await tx.one("SELECT language FROM accounts WHERE user = ?", leased.user)
         if role is None:
             raise Conflict(states.GONE)
-        return Leased(leased, given, host.name, named is not None)
+        return Leased(leased, given, host.name, named is not None, chosen[0] if chosen is not None else None)
 
     async def renew(self, turn: TurnId, host: Host, now: float) -> Renewed:
         """Lengthen the lease and its grant. Raises as ``lease`` does."""

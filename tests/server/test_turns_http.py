@@ -158,6 +158,12 @@ async def test_a_lease_gives_all_that_an_answer_takes(app: AppUnderTest, ann: Br
     assert taken.status == 409 and taken.code == "conflict"
 
 
+async def test_a_lease_says_which_language_its_person_chose(app: AppUnderTest, ann: Browser, host: Browser) -> None:
+    assert (await ann.patch("/me/account", {"language": "zh"})).status == 200
+    lease, _ = await leased(app, ann, host, await ann.new_task())
+    assert lease["language"] == "zh"
+
+
 async def test_a_host_that_asks_again_has_its_lease_anew_unless_another_process_of_its_bearer_may_be_at_it(
     app: AppUnderTest, ann: Browser, host: Browser
 ) -> None:
