@@ -24,6 +24,7 @@ from agent.errors import AgentError, Usage, first_of
 from agent.host import Host
 from agent.process import BOOT, HANGS_AFTER, Nursery
 from agent.workers import open_workers
+from crdt_docs.ids import is_id
 
 MAX_TOKEN: Final = 4096
 
@@ -34,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
         prog="clew agent", description="Join a server's tasks and answer what people say there.", allow_abbrev=False
     )
     made.add_argument("--server", metavar="URL", help="the server (or $CLEW_SERVER)")
-    made.add_argument("--task", metavar="T", help="answer in this task only")
+    made.add_argument("--task", metavar="ID", help="answer in this task only; clew tasks list has the ids")
     made.add_argument("--model", metavar="PROVIDER:NAME", help="who thinks (or $CLEW_MODEL; default: the clerk)")
     made.add_argument("--token-file", metavar="F", help="a file with the bearer, - for a line of standard input")
     made.add_argument("--token", metavar="T", help="the bearer itself; others can read it in the list of processes")
@@ -52,6 +53,8 @@ def main(words: Sequence[str] | None = None, *, boot: str = BOOT, patience: floa
     )
     logging.getLogger("httpx2").setLevel(logging.WARNING)
     try:
+        if asked.task is not None and not is_id(asked.task):
+            raise Usage("--task wants a task's id, whole; clew tasks list has them")
         server = _server(asked, os.environ)
         bearer = _bearer(asked, os.environ)
         anyio.run(_run, asked, server, bearer, boot, patience)

@@ -72,14 +72,16 @@ class Door:
     async def offers(self) -> AsyncIterator[AsyncIterator[News]]:
         """One connection's stream of offers: entered once the server has accepted, ends when it ends."""
         timeout = httpx2.Timeout(ANSWERS_WITHIN, read=SPEAKS_WITHIN)
+        what = "the server can't be reached"
         try:
             async with self._client.sse("turns/offers", timeout=timeout) as source:
                 if source.response.status_code != 200:
                     await source.response.aread()
                     raise _declined(source.response)
+                what = "the offers ended"
                 yield _news(source)
         except httpx2.HTTPError as error:
-            raise Unreachable(f"the offers ended: {type(error).__name__}") from None
+            raise Unreachable(f"{what}: {type(error).__name__}") from None
 
     async def lease(self, turn: str) -> Begin:
         """Take a turn. Declined 409 if it is taken or over."""

@@ -55,17 +55,20 @@ class Host:
             raise first_of(several) from None
 
     async def _listen(self, tasks: TaskGroup) -> None:
-        attempt = 0
+        """Hear offers, and again whenever they end. What keeps us from them is told once, not at each attempt."""
+        attempt, told, heard = 0, "", False
         while True:
             try:
                 async with self._door.offers() as offers:
-                    attempt = 0
+                    attempt, told, heard = 0, "", True
                     async for news in offers:
                         self._hear(news, tasks)
             except Unwelcome:
                 raise
             except (Unreachable, Declined) as error:
-                log.info("%s", error)
+                is_news = str(error) != told and (isinstance(error, Declined) or not heard)
+                log.log(logging.WARNING if is_news else logging.INFO, "%s; it is tried again", error)
+                told = str(error)
             attempt += 1
             await anyio.sleep(delay(attempt))
 
