@@ -105,6 +105,12 @@ async def test_fifty_sockets_by_one_ticket_are_one(wire: Wire) -> None:
     assert sorted(outcomes) == [101] + [4401] * 49
 
 
+async def test_a_bearer_in_the_address_opens_no_socket(wire: Wire) -> None:
+    token = (await wire.owner.post("/tokens", {})).json["token"]
+    assert await wire.outcome(f"token.{token}") == 101
+    assert await wire.outcome(task=f"{wire.task}?token={token}") == 4401
+
+
 async def test_attack_25_a_ticket_opens_no_other_task(wire: Wire) -> None:
     other = await wire.owner.new_task("Other")
     ticket = await wire.ticket()
