@@ -12,6 +12,8 @@ from server.domain.errors import Invalid
 from server.domain.language import Language, preferred
 
 STANDARD: Final = "standard"
+CONTINUATION: Final = "continuation"
+"""The preference that takes the continuation screen away, if it is false."""
 MOST: Final = 4096
 """Characters of all preferences together, as JSON."""
 
@@ -26,6 +28,11 @@ class Account:
     language: Language | None = None
     plan: str = STANDARD
     preferences: Mapping[str, Scalar] = field(default_factory=dict)
+
+    @property
+    def continues(self) -> bool:
+        """Whether they are asked, as they come in, if they want to go on with what they were working on."""
+        return self.preferences.get(CONTINUATION) is not False
 
     def speaks(self, asked: str | None, accept_language: str | None) -> Language:
         """In which language to speak to them: what this request asks for, what they chose, what their browser says."""

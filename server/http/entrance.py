@@ -32,7 +32,10 @@ class SignIn(Input):
 
 
 class Me(Answer):
-    """Who asks, and through what. ``task`` is the bearer's bound, ``language`` what they chose to be spoken to in."""
+    """Who asks, and through what. ``task`` is the bearer's bound, ``language`` what they chose to be spoken to in.
+
+    ``continuation``: whether a page asks them, as they come in, if they want to go on (the preference of that name).
+    """
 
     user: Person
     device: str | None
@@ -40,6 +43,7 @@ class Me(Answer):
     task: str | None
     expires_at: str | None
     language: Language | None
+    continuation: bool
 
 
 class LinkMade(Answer):
@@ -79,13 +83,15 @@ def routes(links: OneTimeLinks, reception: Reception, accounts: Accounts) -> lis
 
     async def show(call: Call, _: Nothing) -> Me:
         who = call.principal
+        account = await accounts.get(who.user)
         return Me(
             user=Person(id=who.user, name=who.name),
             device=who.device,
             token=who.token,
             task=who.task,
             expires_at=iso(who.expires_at) if who.expires_at is not None else None,
-            language=(await accounts.get(who.user)).language,
+            language=account.language,
+            continuation=account.continues,
         )
 
     return [

@@ -109,3 +109,11 @@ def test_the_phone_and_another_laptop_go_on_at_the_very_place_where_the_laptop_w
     phone.open()
     continue_on(phone, task)
     expect(phone.editor).to_contain_text("All anew.")
+
+    other.page.get_by_role("button", name="Menu").click()
+    other.page.locator("#menu").get_by_role("button", name="Account", exact=True).click()
+    with other.page.expect_response(lambda one: one.request.method == "PATCH"):
+        other.page.get_by_label("Ask what to go on with when I come in").uncheck()
+    other.open()
+    expect(other.page.get_by_role("link", name=task)).to_be_visible()
+    expect(other.page.get_by_role("region", name=f"You were working on “{task}”")).to_have_count(0)

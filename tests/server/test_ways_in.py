@@ -108,6 +108,9 @@ async def test_an_account_has_a_name_a_language_a_plan_and_preferences(app: AppU
     assert (await ana.patch("/me/account", {"name": "OWNER"})).status == 409
     for bad in ({}, {"plan": "gold"}, {"language": "fr"}, {"preferences": {"A": 1}}, {"preferences": {"a": [1]}}):
         assert (await ana.patch("/me/account", bad)).status == 422, bad
+    assert (await ana.get("/me")).json["continuation"] is True
+    assert (await ana.patch("/me/account", {"preferences": {"continuation": False}})).status == 200
+    assert (await ana.get("/me")).json["continuation"] is False
     much = {"preferences": {f"k{n}": "x" * 400 for n in range(20)}}
     assert (await ana.patch("/me/account", much)).status == 422
 

@@ -19,6 +19,7 @@ export interface Account {
   /** Whether this server is theirs, so that they may invite. */
   owner: boolean;
   organisations: string[];
+  preferences: { continuation?: boolean };
 }
 
 /** Times are ISO 8601. `synced`: it is kept on the person's other devices, too. */
@@ -81,7 +82,7 @@ export class Accounts {
     return await this.api.ask<Account>("GET", "/me/account");
   }
 
-  async change(change: { name?: string; language?: "en" | "zh" | "auto" }): Promise<Account> {
+  async change(change: { name?: string; language?: "en" | "zh" | "auto"; preferences?: Account["preferences"] }): Promise<Account> {
     return await this.api.ask<Account>("PATCH", "/me/account", change);
   }
 

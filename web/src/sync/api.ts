@@ -99,6 +99,8 @@ export interface Me extends Person {
   device: string | null;
   /** The language that they have chosen; null or absent where they have not, or the server is older. */
   language?: "en" | "zh" | null;
+  /** False where they do not want to be asked what they were working on. */
+  continuation?: boolean;
   /** Where this device was let in to one task alone: that task, and until when (ISO 8601). */
   visiting?: { task: string; until: string | null } | null;
 }
@@ -172,15 +174,16 @@ export class Api {
   }
 
   async me(): Promise<Me> {
-    const { user, device, language, task, expires_at } = await this.ask<{
+    const { user, device, language, continuation, task, expires_at } = await this.ask<{
       user: Person;
       device: string | null;
       language?: Me["language"];
+      continuation?: boolean;
       task?: string | null;
       expires_at?: string | null;
     }>("GET", "/me");
     const visiting = task ? { task, until: expires_at ?? null } : null;
-    return { ...user, device, language: language ?? null, visiting };
+    return { ...user, device, language: language ?? null, continuation: continuation !== false, visiting };
   }
 
   async tasks(): Promise<Task[]> {

@@ -54,7 +54,7 @@ export class Shelf {
   static lastPerson(storage: Store = localStorage): Me | null {
     const me = read(storage, ME) as Partial<Me> | null;
     if (typeof me?.id !== "string" || typeof me.name !== "string") return null;
-    return { id: me.id, name: me.name, device: me.device ?? null };
+    return { id: me.id, name: me.name, device: me.device ?? null, continuation: me.continuation !== false };
   }
 
   /** The tasks of which there is a copy, the last opened first. */

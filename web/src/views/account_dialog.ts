@@ -64,6 +64,10 @@ export class AccountDialog extends PageDialog {
           <option value="en" lang="en" ?selected=${account.language === "en"}>English</option>
           <option value="zh" lang="zh" ?selected=${account.language === "zh"}>中文</option>
         </select>
+        <label class="check">
+          <input type="checkbox" ?checked=${account.preferences.continuation !== false} @change=${this.#ask} />
+          <span>${say("account.continuation")}</span>
+        </label>
         ${account.plan === "standard" ? nothing : html`<p class="quiet">${say("account.plan", { plan: account.plan })}</p>`}
       </div>
       <clew-passkeys .api=${this.api}></clew-passkeys>
@@ -116,6 +120,14 @@ export class AccountDialog extends PageDialog {
       this.account = await new Accounts(this.api).change({ language });
       if (language === "auto") leaveLanguage();
       else setLanguage(language);
+      return "";
+    });
+  };
+
+  readonly #ask = (event: Event): void => {
+    const continuation = (event.target as HTMLInputElement).checked;
+    void this.attempt(async () => {
+      this.account = await new Accounts(this.api).change({ preferences: { continuation } });
       return "";
     });
   };

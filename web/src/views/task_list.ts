@@ -149,7 +149,7 @@ export class TaskList extends PageElement {
       this.withheld = listing.withheld ?? 0;
       if (candidates) {
         this.#hasBegun = true;
-        this.candidate = candidates[0] ?? null;
+        this.candidate = this.me.continuation === false ? null : (candidates[0] ?? null);
       }
       this.isOffline = false;
       this.failure = "";

@@ -61,6 +61,7 @@ export const CATALOGUE = {
   "account.renamed": ["You are called {name} now.", "您现在名为 {name}。"],
   "account.name_taken": ["Somebody here has that name already.", "此处已有人使用该名字。"],
   "account.language": ["Language on all your devices", "所有设备上的语言"],
+  "account.continuation": ["Ask what to go on with when I come in", "打开时询问要继续哪个任务"],
   "account.auto": ["As each browser has it", "跟随各浏览器"],
   "account.plan": ["Plan: {plan}", "方案：{plan}"],
   "account.programs": ["Programs", "程序"],
