@@ -68,6 +68,7 @@ def run(asked: argparse.Namespace) -> int:
     """Serve until SIGINT or SIGTERM."""
     config = settings(asked).config
     require_private(config)
+    require_certificate(config)
     require_port(config)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_serve(config, _Signals()))
@@ -87,8 +88,22 @@ def require_private(config: Config) -> None:
     print(f"clew: {config.host} is served without TLS: whoever is on that network can read along.", file=sys.stderr)
 
 
+def require_certificate(config: Config) -> None:
+    """Say in a sentence that the certificate or its key can't be used. Raises Invalid."""
+    if config.tls_cert is None or config.tls_key is None:
+        return
+    import ssl  # which most servers do without
+
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(config.tls_cert, config.tls_key, lambda: "")
+    except OSError as error:  # ssl's own are among them
+        files = f"{config.tls_cert} with the key {config.tls_key}"
+        raise Invalid(f"{files} can't be used: {error.strerror or error}. `clew doctor` looks at both.") from error
+
+
 def require_port(config: Config) -> None:
-    """Say in a sentence that another program listens there; whatever else is wrong shows when serving starts."""
+    """Say in a sentence what is wrong with where to listen; what is not known here shows when serving starts."""
+    where = f"{config.host}:{config.port}"
     family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
     with socket.socket(family) as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -97,9 +112,26 @@ def require_port(config: Config) -> None:
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
                 raise Invalid(
-                    f"Another program listens on {config.host}:{config.port}. Choose another port:"
-                    " clew serve --port N, or make run PORT=N."
+                    f"Another program listens on {where}. Choose another port: clew serve --port N, or make run PORT=N."
                 ) from error
+            if error.errno == errno.EACCES:
+                raise Invalid(f"The system lets you listen on no port as low as {config.port}.") from error
+            if error.errno == errno.EADDRNOTAVAIL:
+                raise Invalid(
+                    f"{config.host} is no address of this machine; 0.0.0.0 stands for all of them."
+                ) from error
+            if isinstance(error, socket.gaierror) and not _is_known(config.host):
+                raise Invalid(
+                    f"Nobody knows the name {config.host}; --host takes an address of this machine."
+                ) from error
+
+
+def _is_known(host: str) -> bool:
+    """Whether the name has an address of any kind."""
+    try:
+        return bool(socket.getaddrinfo(host, None))
+    except OSError:
+        return False
 
 
 class _Signals:

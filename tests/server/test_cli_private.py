@@ -19,7 +19,7 @@ from cryptography.x509.oid import NameOID
 from server.cli import certificate
 from server.cli.agent import _kept
 from server.cli.credentials import Credential, credentials_file, find, forget, keep, server_of
-from server.cli.serve import require_port, require_private
+from server.cli.serve import require_certificate, require_port, require_private
 from server.config import Config, load
 from server.domain.errors import Invalid
 
@@ -50,7 +50,23 @@ def test_a_port_that_is_taken_is_named_in_a_sentence() -> None:
         with pytest.raises(Invalid, match=f"{port}.*--port N.*PORT=N"):
             require_port(Config(port=port))
     require_port(Config(port=0))
-    require_port(Config(host="no.such.host.invalid"))
+
+
+@pytest.mark.parametrize(
+    ("host", "why"), [("203.0.113.9", "no address of this machine"), ("no.such.invalid", "the name")]
+)
+def test_an_address_that_is_not_this_machines_is_told_in_a_sentence(host: str, why: str) -> None:
+    with pytest.raises(Invalid, match=why):
+        require_port(Config(host=host, port=0))
+
+
+def test_a_certificate_that_can_not_be_used_is_told_in_a_sentence(tmp_path: Path) -> None:
+    nothing, bad = tmp_path / "nothing", tmp_path / "bad.pem"
+    bad.write_text("no certificate")
+    for path in (nothing, bad):
+        with pytest.raises(Invalid, match=f"{path}.*clew doctor"):
+            require_certificate(Config(tls_cert=path, tls_key=path))
+    require_certificate(Config())
 
 
 def test_settings_that_belong_together_are_given_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
