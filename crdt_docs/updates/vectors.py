@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from itertools import islice
 from operator import lt
 from typing import Final
@@ -30,31 +30,46 @@ def encode_state_vector(vector: StateVector) -> bytes:
     return bytes(out)
 
 
-def decode_state_vector(data: bytes, max_entries: int = 100_000) -> StateVector:
-    """Read a state vector from outside.
+def decode_state_vector(data: bytes, max_entries: int | None = None) -> StateVector:
+    """Read a state vector. From outside, say how many entries it may have: it names as many as it likes.
 
     Raises TooLarge for more than ``max_entries`` entries or clocks over 32 bits, and Malformed for a client named
     twice, for varints that are overlong or over 53 bits, and for trailing bytes.
     """
+    steps = decode_in_slices(data, max_entries)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            vector: StateVector = done.value
+            return vector
+
+
+def decode_in_slices(data: bytes, max_entries: int | None = None) -> Generator[None, None, StateVector]:
+    """``decode_state_vector``, letting others run every millisecond or so."""
     reader = Reader(data)
     number = reader.varuint()
     if number > (len(data) - reader.at) // 2:
         raise Malformed("count exceeds the bytes")
-    if number > max_entries:
+    if max_entries is not None and number > max_entries:
         raise TooLarge("state vector has too many entries")
     vector: StateVector = {}
-    for _ in range(number):
+    for done in range(number):
         client = reader.varuint()
         clock = reader.varuint()
         if clock > MAX_CLOCK:
             raise TooLarge("clock over 32 bits")
         vector[client] = clock
+        if not (done + 1) % SLICE:
+            yield
     if len(vector) != number:
         raise Malformed("client twice")
     reader.finish()
     return vector
 
 
+SLICE: Final = 500
+"""Entries of a state vector that are read before others may run."""
 BATCH = 64
 """Ranges from which one pass over all is cheaper than one insertion each."""
 CLOCKS: Final = "Q"

@@ -35,11 +35,9 @@ from crdt_docs.updates.vectors import DeleteSet
 from server.domain.access import PrincipalKey
 from server.domain.errors import CLOSE
 from server.domain.log import Claim
+from server.rooms.limits import MOST_CLIENTS, MOST_NEW_CLIENTS
 from server.rooms.remainder import SLICE, merged, put_together
 from server.rooms.verdict import Admit, Delta, Kind, Known, Lacking, Refuse, Resync, Run, Starts, TypeInfo, Verdict
-
-MOST_NEW_CLIENTS: Final = 10_000
-"""Client ids that one update may bring. A page load makes one; each costs state for ever."""
 
 GLANCE: Final = 20_000
 """Structs that are only looked at after which others may run."""
@@ -98,8 +96,9 @@ class Admission:
         for section in self.parsed.sections:
             yield from self._take(section)
         new = sum(client not in self.gate.state_vector for client in self.structs)
-        if new > MOST_NEW_CLIENTS and not self.trusted:
-            raise Refused(f"more than {MOST_NEW_CLIENTS} new client ids at once", CLOSE["too_large"])
+        most = min(MOST_NEW_CLIENTS, max(0, MOST_CLIENTS - len(self.gate.state_vector)))
+        if new > most and not self.trusted:
+            raise Refused(f"more than {most} new client ids", CLOSE["too_large"])
         yield from self._order()
         deletes = yield from self._deletes()
         self._check_entries()

@@ -26,10 +26,11 @@ from crdt_docs.messages.ywebsocket import (
 )
 from crdt_docs.rope import Rope
 from crdt_docs.updates.parse import Parsed, parse
-from crdt_docs.updates.vectors import StateVector, decode_state_vector, encode_state_vector
+from crdt_docs.updates.vectors import StateVector, decode_in_slices, decode_state_vector, encode_state_vector
 from server.domain.access import Principal, Role, may_write
 from server.domain.errors import CLOSE, CLOSE_GAP, CLOSE_TOO_FAST, ClewError
 from server.domain.log import Actor
+from server.rooms import slices
 from server.rooms.fanning import Fanned
 from server.rooms.place import Place
 from server.rooms.quota import WHY, Quota
@@ -169,7 +170,7 @@ class Connection:
                 if self._allows(message):
                     self._settle(self._admit(parse(update), "step2"), "step2", update)
             case SyncStep1(vector):
-                self._answer(decode_state_vector(vector, self.room.limits.state_vector_entries))
+                self._answer(decode_state_vector(vector, self.room.limits.entries(self.room.gate.state_vector)))
             case Awareness(states):
                 self.room.hear_awareness(self, states)
             case QueryAwareness():
@@ -184,18 +185,22 @@ class Connection:
         """The slow road, for what is large or finds the room busy: parsed in a worker, admitted in slices."""
         room = self.room
         try:
-            large = len(frame) > room.limits.inline_frame
-            message = _decode(frame) if large else None
-            parsed = None
+            message = _decode(frame) if len(frame) > room.limits.inline_frame else None
+            parsed = have = None
             if isinstance(message, Update | SyncStep2):
                 if not self._allows(message):
                     return
                 parsed = await room.parse(message.update)
+            elif isinstance(message, SyncStep1):
+                most = room.limits.entries(room.gate.state_vector)
+                have = await slices.run(decode_in_slices(message.state_vector, most))
             async with room.lock:
                 if not self.alive:
                     return
                 heard = None
-                if parsed is None or not isinstance(message, Update | SyncStep2):
+                if have is not None:
+                    self._answer(have)
+                elif parsed is None or not isinstance(message, Update | SyncStep2):
                     heard = self._hear(bytes(frame))
                 else:
                     kind: Kind = "update" if isinstance(message, Update) else "step2"

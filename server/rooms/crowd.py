@@ -5,7 +5,7 @@ Must never relay what a peer says of somebody else, nor anything that is not val
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, cast
 
 from crdt_docs.errors import TooLarge
@@ -16,6 +16,7 @@ from crdt_docs.messages.ywebsocket import encode
 from crdt_docs.presence import AwarenessTable, Person, floor
 from server.domain.access import Principal, PrincipalKey
 from server.domain.errors import CLOSE
+from server.domain.log import Claim
 from server.rooms.fanning import Fanned
 
 if TYPE_CHECKING:
@@ -40,11 +41,22 @@ class Crowd:
         """No clock that anybody was told is above."""
         return self._table.highest
 
-    def hear(self, connection: Connection, states: tuple[State, ...], peers: Iterable[Connection], now: float) -> None:
-        """Take what a peer says about itself and tell everyone; it hears its own words back, as a sign of life."""
+    def hear(
+        self,
+        connection: Connection,
+        states: tuple[State, ...],
+        claims: Mapping[int, Claim],
+        peers: Iterable[Connection],
+        now: float,
+    ) -> None:
+        """Take what a peer says about itself and tell everyone; it hears its own words back, as a sign of life.
+
+        A client id that somebody else has written under is theirs, be they here or not.
+        """
         who = connection.principal
+        own = [said for said in states if not _is_anothers(claims.get(said.client), who.key)]
         try:
-            heard = self._table.hear(connection, states, person(who), who.key, now)
+            heard = self._table.hear(connection, own, person(who), who.key, now)
         except TooLarge as error:
             connection.send(encode(Refused(CLOSE["too_large"], str(error))))
             return
@@ -72,6 +84,10 @@ class Crowd:
             if peer.alive and peer.live and peer.parked is None:  # whoever is parked is told everything when it drains
                 peer.quiet = False
                 peer.take(fanned)
+
+
+def _is_anothers(claim: Claim | None, principal: PrincipalKey) -> bool:
+    return claim is not None and not claim.provisional and claim.principal != principal
 
 
 class Crowds:

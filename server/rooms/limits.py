@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from dataclasses import dataclass
+from typing import Final
+
+MOST_NEW_CLIENTS: Final = 10_000
+"""Client ids that one update may bring. A page load makes one; each costs state for ever."""
+MOST_CLIENTS: Final = 250_000
+"""Client ids of one document: each join looks through all of them, and whoever is up to date names all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +43,13 @@ class Limits:
     lacking: int = 64
     """Gaps of a Step2 that a connection remembers; any of them closing is reason enough to ask again."""
     state_vector_entries: int = 100_000
+    """Client ids that a peer may have beside the document's own: whoever is up to date has all of those, too."""
     revocation_memory: float = 60.0
     """How long a revocation is held against requests that were authenticated before it."""
+
+    def entries(self, known: Sized) -> int:
+        """How many a state vector may have, where so many clients are known."""
+        return len(known) + self.state_vector_entries
 
     def outgrown(self, tail: int, snapshot: int) -> bool:
         """Whether a tail of that size is compacted while it grows."""

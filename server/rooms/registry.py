@@ -124,9 +124,13 @@ class Rooms:
         async with self.room(name) as room:
             return self.let_in(room, principal, role, transport)
 
+    def require_standing(self, principal: Principal, name: DocName) -> None:
+        """Raise Forbidden for a principal that was authenticated before it was revoked."""
+        self._revoked.check(principal, name)
+
     def let_in(self, room: Room, principal: Principal, role: Role, transport: Transport) -> Connection:
         """``join`` a room that is loaded, without waiting for anything."""
-        self._revoked.check(principal, room.name)
+        self.require_standing(principal, room.name)
         if room.dead:
             raise Unavailable()
         connection = Connection(room, principal, role, transport)

@@ -372,7 +372,7 @@ class Room:
 
     def hear_awareness(self, connection: Connection, states: tuple[State, ...]) -> None:
         """What a peer says about itself; what it says about others is dropped."""
-        self.crowd.hear(connection, states, self.connections, self.clock.now())
+        self.crowd.hear(connection, states, self.gate.claims, self.connections, self.clock.now())
 
     def tell_awareness(self, connection: Connection) -> None:
         """Tell one peer who is here."""

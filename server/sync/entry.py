@@ -173,6 +173,7 @@ class Entry:
         """The same party has shown another credential, and is judged by it; who does not pass is out."""
         try:
             allowed = await self.authority.admit(principal, connection.room.name.task)
+            self.rooms.require_standing(principal, connection.room.name)
         except ClewError as error:
             end(connection, error)
             return

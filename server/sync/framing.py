@@ -36,6 +36,7 @@ _CODES: Final = frozenset((1000, 1001, 1002, 1003, *range(1007, 1015)))
 """Those of section 7.4.1, and since, that may be on the wire."""
 _SHORT: Final = [bytes((FINAL | BINARY, size)) for size in range(126)]
 
+ALL: Final = -1
 LONG: Final = 64 * 1024
 """Bytes from which a frame is not waited for, but taken in as it comes."""
 
@@ -44,12 +45,16 @@ Event = tuple[int, Bytes]
 
 
 class FrameParser:
-    """What one peer sends. ``feed`` it bytes as they come; it gives back what they complete."""
+    """What one peer sends. ``feed`` it bytes as they come; it gives back what they complete.
 
-    __slots__ = ("most", "_buffer", "_message", "_opcode", "_over", "_frame_left", "_mask", "_ends")
+    ``more`` says that it was told to stop before it had read all that came: feed it nothing, and it reads on.
+    """
+
+    __slots__ = ("most", "more", "_buffer", "_message", "_opcode", "_over", "_frame_left", "_mask", "_ends")
 
     def __init__(self, most: int) -> None:
         self.most = most
+        self.more = False
         self._buffer: bytearray | None = None
         self._message: bytearray | None = None
         self._opcode = 0
@@ -68,15 +73,19 @@ class FrameParser:
         """Whether what comes next begins a message."""
         return self._message is None and self._buffer is None
 
-    def feed(self, data: bytes) -> deque[Event]:
-        """What the bytes complete, in order. After a close, or what is BROKEN, nothing is read any more."""
+    def feed(self, data: bytes, frames: int = ALL) -> deque[Event]:
+        """What the bytes complete, in order, but no more than so many frames at once.
+
+        After a close, or what is BROKEN, nothing is read any more.
+        """
         events: deque[Event] = deque()
+        self.more = False
         if self._over:
             return events
         held = self._buffer
         if held is not None:
             held += data
-        read = self._read(held if held is not None else data, events)
+        read = self._read(held if held is not None else data, events, frames)
         if held is not None:
             del held[:read]
             if not held or self._over:
@@ -85,12 +94,16 @@ class FrameParser:
             self._buffer = bytearray(data[read:])
         return events
 
-    def _read(self, data: Bytes, events: deque[Event]) -> int:
+    def _read(self, data: Bytes, events: deque[Event], frames: int) -> int:
         """Read whole frames, and what is there of a long one; where they end."""
         at, size = 0, len(data)
         if self._frame_left:
             at = self._take_in(data, 0, events)
         while size - at >= 2 and not self._over:
+            if not frames:
+                self.more = True
+                break
+            frames -= 1
             first, length = data[at], data[at + 1]
             body = at + 6
             masked, length = length & FINAL, length & 0x7F

@@ -173,7 +173,7 @@ class Lane:
     def _answer(self, connection: Connection, payload: str) -> Awaitable[None] | None:
         try:
             asked = json.loads(payload)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None  # an application's own text; it is relayed to nobody
         if isinstance(asked, dict) and asked.get("clew") == "barrier":
             return self._after(connection, encode(self.address, Stateless(payload)))

@@ -31,7 +31,7 @@ LATE: Final = 64 * 1024
 UNREAD: Final = 64 * 1024
 """Bytes in the socket's buffer from which pings are not answered."""
 TURN: Final = 64
-"""Messages of one socket that are heard in one turn of the event loop."""
+"""Messages and control frames of one socket that are heard in one turn of the event loop."""
 RESTART: Final = 1012
 
 
@@ -221,13 +221,18 @@ class OpenSocket(asyncio.Protocol):
         if self.ended:
             self._hear_late(data)
             return
-        events = self._parser.feed(data)
+        self._parse(data)
+        self._work()
+
+    def _parse(self, data: bytes) -> None:
+        """As much of it as is heard in one turn: a piece may hold ten thousand frames."""
+        events = self._parser.feed(data, TURN)
         if self._events:
             self._events += events
         else:
             self._events = events
-        self._note(len(data))
-        self._work()
+        if not self._lost:
+            self._note(len(data))
 
     def _hear_late(self, data: bytes) -> None:
         """Who was told to go, and talks on, is not listened to at length: only for the answering close."""
@@ -259,13 +264,16 @@ class OpenSocket(asyncio.Protocol):
                 self._loop.call_soon(self._go_on)
                 break
             kind, payload = self._events.popleft()
+            heard += 1
             if kind == framing.BINARY or kind == framing.TEXT:
-                heard += 1
                 self._hear(payload if kind == framing.BINARY else None)
             else:
                 self._control(kind, bytes(payload))
         if not self._events:
             self._events = None
+            if self._parser.more and not self._waiting and not self.ended:
+                self._waiting = True
+                self._loop.call_soon(self._parse_on)
         self._quick = not (self.ended or self._waiting or self._events) and self._parser.between
         if self._waiting:
             self._read_no_more()
@@ -276,6 +284,11 @@ class OpenSocket(asyncio.Protocol):
     def _go_on(self) -> None:
         self._waiting = False
         self._work()
+
+    def _parse_on(self) -> None:
+        if not self.ended:
+            self._parse(b"")
+        self._go_on()
 
     def _hear(self, message: Bytes | None) -> None:
         wait = self._listener.hear(message)  # type: ignore[union-attr]
@@ -296,8 +309,9 @@ class OpenSocket(asyncio.Protocol):
 
     def _control(self, kind: int, payload: bytes) -> None:
         if kind == framing.PING:
-            # the latest is enough where the peer does not read (RFC 6455 section 5.5.3)
-            if self.transport.get_write_buffer_size() <= UNREAD:
+            # the latest is enough where the peer does not read (RFC 6455 section 5.5.3), and nobody is left to hear it
+            # where the wire is gone
+            if not self._lost and self.transport.get_write_buffer_size() <= UNREAD:
                 self.write(framing.frame(framing.FINAL | framing.PONG, payload))
         elif kind == framing.PONG:
             self.heartbeat.heard(payload)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -307,3 +308,32 @@ async def test_a_body_that_was_cut_is_nobodys_error(wire: Wire) -> None:
     await stream.send(b"POST /api/v1/signin HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{")
     await stream.aclose()
     assert (await wire.raw(HEAD + b"\r\n", patience=1)).startswith(b"HTTP/1.1 401 ")
+
+
+async def test_a_kept_connection_has_a_deadline_whatever_trickles_in(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Attack 38: an empty line, or the rest of a body that nobody reads, is no request."""
+    monkeypatch.setattr(protocol, "REST_DEADLINE", 0.3)
+    chunked = b"Transfer-Encoding: chunked\r\n\r\n"
+    for rest, trickle in ((b"\r\n", b"\r\n"), (b"Content-Length: 1000\r\n\r\n", b"x"), (chunked, b"1\r\nx\r\n")):
+        await until_cut(wire, HEAD + rest, trickle, 0.05)
+
+
+async def test_what_ends_a_chunked_body_is_not_kept_and_not_read_at_length(wire: Wire) -> None:
+    """Attack 42: in a head it would be too long as well."""
+    asked = HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\n"
+    for trailers in (b"a: b\r\n" * 2_000, b"a: " + b"b" * 10_000):
+        await until_cut(wire, asked, trailers, 0)
+
+
+async def until_cut(wire: Wire, request: bytes, more: bytes, pause: float) -> None:
+    """Ask, and go on sending; the server hangs up soon."""
+    stream = await anyio.connect_tcp("127.0.0.1", wire.port)
+    async with stream:
+        await stream.send(request)
+        with anyio.fail_after(3), suppress(anyio.BrokenResourceError):
+            for _ in range(1_000):
+                await stream.send(more)
+                await anyio.sleep(pause)
+            raise AssertionError("all of it was read")

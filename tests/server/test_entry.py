@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from anyio.abc import TaskGroup
 from kit.clock import FakeClock
 from kit.rooms import Peer, enter, rooms_on, settled
 
-from crdt_docs.ids import DeviceId, DocName, SessionId, TaskId, UserId
+from crdt_docs.ids import DeviceId, DocName, SessionId, TaskId, TokenId, UserId
 from crdt_docs.messages.ywebsocket import step1_frame, step2_frame, update_frame
 from server.domain.access import Principal, Role
 from server.domain.errors import NotFound
@@ -216,6 +216,18 @@ async def test_a_role_that_changes_while_somebody_comes_in_is_the_one_they_have(
         at.places.meanwhile = remove
         with pytest.raises(NotFound):
             await at.entry.come_in(at.name, who, Peer(6))
+
+
+async def test_who_goes_on_by_a_credential_that_was_revoked_on_its_way_is_out(tmp_path: Path) -> None:
+    """Attack 47: a Hocuspocus client may show another bearer of the same person while it is in."""
+    async with house(tmp_path) as at:
+        peer = Peer(5)
+        peer.connection = await at.entry.come_in(at.name, at.who, peer)
+        other = replace(at.who, token=TokenId("other"))
+        await at.rooms.revoke(lambda who, _: who.token == other.token, 4403, "this token was revoked")
+        assert peer.closed is None
+        await at.entry.go_on_as(peer.connection, other)
+        assert peer.closed == (4403, "this token was revoked")
 
 
 async def test_of_many_who_are_gone_at_once_few_leave_in_one_turn(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 from kit.clock import FakeClock
+from kit.rooms import until
 from kit.sockets import UPGRADE, Ear, Wire
 from starlette.websockets import WebSocket
 from uvicorn import Config
@@ -16,7 +17,8 @@ from uvicorn.server import ServerState
 
 from server.doors.origin import Hosts, OriginGate
 from server.doors.turnstile import Caps, Turnstile
-from server.http.protocol import HttpProtocol
+from server.http import protocol
+from server.http.protocol import STRIDE, HttpProtocol
 from server.sync.backlog import Backlog
 from server.sync.handshake import Handshakes
 from server.sync.protocol import EARLY, SocketProtocol, take_over
@@ -29,9 +31,14 @@ class Socketed(Wire):
     def __init__(self) -> None:
         super().__init__()
         self.protocol: Any = None
+        self.drains = 0
 
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
         self.protocol = protocol
+
+    def get_write_buffer_size(self) -> int:
+        self.unread -= self.drains
+        return self.unread
 
 
 class Server:
@@ -220,3 +227,36 @@ async def test_of_many_who_come_at_once_few_are_let_in_in_one_turn() -> None:
     for server in servers:
         await server.settle()
         server.wire.protocol.connection_lost(None)
+
+
+async def test_an_upgrade_behind_a_request_that_is_not_answered_yet_is_hung_up_on() -> None:
+    """The answer would come in the middle of the socket's frames."""
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    server = Server(slow)
+    server.http.data_received(b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n" + b"x" + asking())
+    assert server.wire.closed and not server.short
+    server.http.connection_lost(None)
+    assert server.turnstile.connections == 0
+    await server.settle()
+
+
+async def test_who_does_not_read_an_answer_is_cut_off_and_who_reads_it_slowly_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Attack 38: an answer is held for its reader, and so is the file that it comes from."""
+    monkeypatch.setattr(protocol, "READ_DEADLINE", 0.01)
+    slow, stalled = Server(), Server()
+    slow.wire.drains = STRIDE
+    for server in (slow, stalled):
+        server.wire.unread = 9 * STRIDE
+        server.http.pause_writing()
+    await until(lambda: stalled.wire.closed and slow.wire.unread < 5 * STRIDE)
+    assert not slow.wire.closed
+    slow.http.resume_writing()
+    seen = slow.wire.unread
+    await asyncio.sleep(0.05)
+    assert slow.wire.unread == seen, "nobody looks any more"

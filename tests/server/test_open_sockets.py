@@ -103,6 +103,11 @@ async def test_a_flood_is_heard_so_much_at_a_turn_that_others_have_theirs() -> N
         await asyncio.sleep(0)
     assert len(ear.heard) == 3 * TURN + 1
     assert wire.reading
+    socket.data_received(said(b"", Opcode.PING) * (3 * TURN + 1))
+    assert len(wire.written) == 2 * TURN
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert len(wire.written) == 2 * (3 * TURN + 1)
     socket.connection_lost(None)
 
 

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from kit.rooms import ANN, WEI, Peer, Replica, enter, new_name, rooms_over, settled, until
 from pycrdt import Map, Text
 
 from crdt_docs.ids import DocName
-from crdt_docs.messages import Notice, SyncStep1
-from crdt_docs.messages.ywebsocket import decode_reply, step2_frame, update_frame
+from crdt_docs.messages import Awareness, Notice, SyncStep1, hocuspocus
+from crdt_docs.messages.vocabulary import State, Stateless
+from crdt_docs.messages.ywebsocket import decode_reply, encode, step1_frame, step2_frame, update_frame
+from crdt_docs.updates.splice import encode_update
+from crdt_docs.updates.vectors import encode_state_vector
 from server.domain.access import LoginId, Principal, Role
 from server.domain.clock import SystemClock
 from server.domain.errors import Forbidden
+from server.rooms import admission
 from server.rooms.limits import Limits
+from server.sync.lane import Lane, Socket
 
 
 async def test_a_viewers_update_and_step2_change_nothing(tmp_path: Path) -> None:
@@ -109,6 +115,64 @@ async def test_claims_outlive_a_restart(tmp_path: Path) -> None:
         assert two.closed[0] == 4409
 
 
+async def test_nobody_is_present_under_a_client_id_that_somebody_else_has_written_under(tmp_path: Path) -> None:
+    """Attack 35: who is away, and was forgotten by a room that rests, finds nobody else in their place."""
+    name = new_name()
+    async with rooms_over(tmp_path / "log.db") as rooms:
+        one = await enter(rooms, name, 1)
+        await one.type("a")
+        await settled(rooms)
+    async with rooms_over(tmp_path / "log.db") as rooms:
+        thief = await enter(rooms, name, 2, WEI, Role.VIEWER)
+        await thief.say(encode(Awareness((State(1, 5, '{"cursor":"theirs"}'),))))
+        one = await enter(rooms, name, 1)
+        assert presence_in(one) == []
+        await one.say(encode(Awareness((State(1, 2, '{"cursor":"mine"}'),))))
+        (seen,) = presence_in(thief)
+        assert seen.client == 1 and seen.json is not None
+        assert json.loads(seen.json) == {"cursor": "mine", "user": {"id": "ann", "name": "Ann", "kind": "user"}}
+
+
+def presence_in(peer: Peer) -> list[State]:
+    """What a peer was told of others."""
+    told = [decode_reply(frame) for frame in peer.frames if frame[0] == 1]
+    return [state for message in told if isinstance(message, Awareness) for state in message.states]
+
+
+async def test_who_has_all_of_a_document_of_many_clients_may_say_so(tmp_path: Path) -> None:
+    """Attack 34: a writer who brings many client ids shuts nobody out."""
+    async with rooms_over(tmp_path / "log.db", Limits(state_vector_entries=10)) as rooms:
+        name = new_name()
+        many = await enter(rooms, name, 1)
+        crowd = encode_update([(client, 0, 1, b"\x00\x01") for client in range(100, 130)], [])
+        await many.say(update_frame(crowd))
+        await settled(rooms)
+        vector = dict.fromkeys(range(100, 140), 1)
+        await many.say(step1_frame(encode_state_vector(vector)))
+        assert many.closed is None
+        await many.say(step1_frame(encode_state_vector({**vector, 140: 1})))
+        assert many.closed is not None and many.closed[0] == 4413
+
+
+async def test_a_document_has_a_bound_of_client_ids_and_who_has_one_writes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Attack 34: each of them is looked at whenever anybody joins."""
+    monkeypatch.setattr(admission, "MOST_CLIENTS", 3)
+    async with rooms_over(tmp_path / "log.db") as rooms:
+        name = new_name()
+        one, two = await enter(rooms, name, 1), await enter(rooms, name, 2)
+        await one.type("a")
+        await two.say(update_frame(encode_update([(client, 0, 1, b"\x00\x01") for client in (100, 101, 102)], [])))
+        assert two.closed is not None and two.closed[0] == 4413
+        two = await enter(rooms, name, 2)
+        await two.say(update_frame(encode_update([(client, 0, 1, b"\x00\x01") for client in (100, 101)], [])))
+        await two.type("b")
+        assert two.closed is not None and two.closed[0] == 4413
+        await one.type("c")
+        assert one.closed is None
+
+
 @pytest.mark.parametrize("frame", [b"\x00\x02\x05abc", b"\x82\x00", b"\x09", b"\x00\x02\x02\x00\x00\x00", b""])
 async def test_malformed_bytes_close_4400_and_harm_nobody_else(tmp_path: Path, frame: bytes) -> None:
     async with rooms_over(tmp_path / "log.db") as rooms:
@@ -120,6 +184,16 @@ async def test_malformed_bytes_close_4400_and_harm_nobody_else(tmp_path: Path, f
         await one.type("a")
         await settled(rooms)
         assert (await rooms.read(name)).seq == 1
+
+
+async def test_a_text_that_is_nested_deep_is_an_applications_own_and_ends_no_socket(tmp_path: Path) -> None:
+    """Attack 35, on the other wire: what is no JSON to us is nothing to us."""
+    async with rooms_over(tmp_path / "log.db") as rooms:
+        name = new_name()
+        one = await enter(rooms, name, 1)
+        lane = Lane(str(name), cast(Socket, None))
+        for text in map(Stateless, ("[" * 16_000, '{"a":' * 3_000, "{")):
+            assert lane.hear(one.connection, text, hocuspocus.encode(str(name), text)) is None
 
 
 async def test_i5_nothing_of_a_revoked_party_is_committed_or_handed_over_once_revoke_returned(tmp_path: Path) -> None:
