@@ -23,6 +23,18 @@ HEAR = """() => {
   new MutationObserver(hear).observe(region, {childList: true, characterData: true, subtree: true});
 }"""
 
+BEGINS_RIGHT = """words => {
+  const text = document.createTreeWalker(words, NodeFilter.SHOW_TEXT).nextNode();
+  const at = (from) => {
+    const range = document.createRange();
+    range.setStart(text, from);
+    range.setEnd(text, from + 1);
+    return range.getBoundingClientRect().left;
+  };
+  return at(0) > at(text.length - 1);
+}"""
+"""Whether the first letter stands to the right of the last, which is a mark that has no direction of its own."""
+
 
 @pytest.mark.browser
 def test_axe_finds_nothing_wrong_on_any_screen_light_or_dark(home: Home) -> None:
@@ -31,7 +43,14 @@ def test_axe_finds_nothing_wrong_on_any_screen_light_or_dark(home: Home) -> None
     laptop.add("Add a decision", "Net 30", Topic="payment").act("Net 30", "Decide anew")
     laptop.composer.fill("Good morning.")
     laptop.composer.press("Enter")
-    laptop.write("Some words.").wait_until("saved")
+    laptop.write("Some words.")
+    laptop.page.keyboard.press("Enter")
+    laptop.page.keyboard.type("לא יותר מ־150!")
+    laptop.composer.fill("صباح الخير!")
+    laptop.composer.press("Enter")
+    laptop.wait_until("saved")
+    for words in (laptop.editor.locator("p").last, laptop.talk.locator(".said").last):
+        assert words.evaluate(BEGINS_RIGHT), words.text_content()
     assert complaints(laptop.page) == []
     laptop.page.get_by_role("button", name="Menu").click()
     assert complaints(laptop.page) == []
@@ -69,6 +88,12 @@ def test_the_page_speaks_chinese_where_the_browser_does_or_is_told_to_and_keeps_
         assert phone.overflow() == 0, panel
         assert complaints(phone.page) == [], panel
     phone.picture("looks-phone-zh")
+    expect(phone.editor).to_have_attribute("data-placeholder", "在此书写…")
+    page.get_by_role("button", name="菜单").click()
+    page.get_by_label("语言").select_option("en")
+    expect(phone.editor).to_have_attribute("data-placeholder", "Write here…")
+    page.get_by_label("Language").select_option("zh")
+    page.keyboard.press("Escape")
     english = re.findall(r"[A-Za-z]{4,}", page.locator("body").inner_text())
     assert set(english) <= set(re.findall(r"[A-Za-z]+", f"{home.task} Never below Chrome Linux signs payment")), english
     expect(laptop.page.locator("html")).to_have_attribute("lang", "en")

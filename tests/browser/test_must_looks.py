@@ -90,6 +90,34 @@ def test_row_12_the_tab_key_goes_everywhere_and_is_caught_nowhere(home: Home) ->
         if visited >= PARTS:
             break
     assert visited >= PARTS
+    the_keys_stay_near_what_went_away(laptop)
+
+
+def the_keys_stay_near_what_went_away(laptop: Device) -> None:
+    """Forms, questions and panels that close, and buttons that wait for an answer, throw nobody back to the top."""
+    page, press = laptop.page, laptop.page.keyboard.press
+    laptop.add("Ask a question", "Who signs for Acme?")
+    expect(page.get_by_role("button", name="Ask a question")).to_be_focused()
+    laptop.act("Who signs for Acme?", "Answer")
+    press("Escape")
+    expect(laptop.section("Questions").locator("[data-entry] .entry-text").last).to_be_focused()
+    menu = page.get_by_role("button", name="Menu")
+    menu.click()
+    page.get_by_role("button", name="Where this stands").click()
+    expect(page.get_by_role("button", name="Close")).to_be_focused()
+    press("Escape")
+    expect(menu).to_be_focused()
+    menu.click()
+    page.get_by_role("button", name="Devices").click()
+    page.get_by_role("button", name="Rename").first.press("Enter")
+    expect(page.get_by_label("Name of the device")).to_be_focused()
+    page.get_by_role("button", name="Cancel").press("Enter")
+    expect(page.get_by_role("button", name="Rename").first).to_be_focused()
+    page.get_by_role("button", name="Make a link").press("Enter")
+    expect(page.get_by_role("button", name="Copy the link")).to_be_focused()
+    page.get_by_role("button", name="Sign out").first.press("Enter")
+    expect(page.get_by_role("button", name="Cancel")).to_be_focused()  # a key held down must not sign it out
+    press("Escape")
 
 
 def test_row_15_the_markdown_that_one_takes_along_has_all_that_was_written(home: Home) -> None:

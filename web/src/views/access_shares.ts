@@ -104,7 +104,7 @@ export class AccessShares extends PageElement {
   }
 
   #shown() {
-    return html`<div>
+    return html`<div class="another">
       <p class="warning">${say("shares.warning")}</p>
       <p class="address" role="group" aria-label=${say("shares.address")}>${this.url}</p>
       <div class="acts">

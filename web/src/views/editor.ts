@@ -74,6 +74,7 @@ export class TaskEditor extends PageElement {
   #isLeaving = false;
   #editor: Editor | null = null;
   #caret: unknown = null;
+  #told = "";
   #unhear: (() => void) | null = null;
   #unname: (() => void) | null = null;
   #letIn: (() => void) | null = null;
@@ -111,6 +112,26 @@ export class TaskEditor extends PageElement {
   protected override updated(changed: PropertyValues<this>): void {
     if (changed.has("body")) this.#mount();
     else if (changed.has("editable")) this.#editor?.setEditable(this.editable);
+    this.#retell();
+  }
+
+  #attributes(): Record<string, string> {
+    return {
+      role: "textbox",
+      "aria-multiline": "true",
+      "aria-label": this.label,
+      "data-placeholder": say("document.write"),
+      class: "words",
+    };
+  }
+
+  /** The title, and the language that the page speaks, may be others by now. */
+  #retell(): void {
+    const editor = this.#editor;
+    const told = `${this.label} ${say("document.write")}`;
+    if (!editor || told === this.#told) return;
+    this.#told = told;
+    editor.setOptions({ editorProps: { ...editor.options.editorProps, attributes: this.#attributes() } });
   }
 
   override connectedCallback(): void {
@@ -242,13 +263,7 @@ export class TaskEditor extends PageElement {
           compositionstart: () => this.#compose(),
           compositionend: () => this.#composed(),
         },
-        attributes: {
-          role: "textbox",
-          "aria-multiline": "true",
-          "aria-label": this.label,
-          "data-placeholder": say("document.write"),
-          class: "words",
-        },
+        attributes: this.#attributes(),
       },
       onTransaction: () => this.requestUpdate(),
       onSelectionUpdate: ({ editor }) => editor.isFocused && this.#moved(editor),

@@ -5,9 +5,11 @@ import { LitElement } from "lit";
 import { Problem, type Api } from "../sync/api";
 import { onLanguage, say } from "../words/language";
 import { ruleOf } from "./access_words";
+import { HeldFocus } from "./held_focus";
 
 export class PageElement extends LitElement {
   #unhear: (() => void) | null = null;
+  readonly #focus = new HeldFocus(this);
 
   override connectedCallback(): void {
     super.connectedCallback();
@@ -17,6 +19,12 @@ export class PageElement extends LitElement {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.#unhear?.();
+  }
+
+  protected override performUpdate(): void {
+    this.#focus.note();
+    super.performUpdate();
+    this.#focus.settle();
   }
 
   protected override createRenderRoot(): HTMLElement {

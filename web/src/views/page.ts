@@ -173,7 +173,10 @@ export class Page extends PageElement {
   #has(tag: string, load: () => Promise<unknown>): boolean {
     if (customElements.get(tag)) return true;
     void load().then(
-      () => this.requestUpdate(),
+      () => {
+        this.requestUpdate();
+        if (!this.isFirst) this.#focus();
+      },
       (error: unknown) => this.#fail(error),
     );
     return false;

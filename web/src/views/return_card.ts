@@ -195,7 +195,11 @@ export class ReturnCard extends PageElement {
       <form
         class="ledger-form"
         @submit=${send}
-        @keydown=${(event: KeyboardEvent) => event.key === "Escape" && (this.editing = "")}
+        @keydown=${(event: KeyboardEvent) => {
+          if (event.key !== "Escape") return;
+          event.preventDefault();
+          this.editing = "";
+        }}
       >
         <textarea name="text" rows="2" aria-label=${say("ledger.edit_words")} .value=${item.text}></textarea>
         <div class="acts">

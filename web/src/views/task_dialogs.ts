@@ -5,10 +5,11 @@ import { html, nothing } from "lit";
 import type { Api, Me, Task } from "../sync/api";
 import type { Session } from "../sync/session";
 import { say } from "../words/language";
+import type { PageElement } from "./element";
 import "./members_dialog";
 import "./return_card";
 
-interface Page {
+interface Page extends PageElement {
   api: Api;
   me: Me;
   session: Session;
@@ -43,11 +44,24 @@ export function dialogsView(page: Page, { own, leave }: Ways) {
   return html`${page.isAtMembers ? members : nothing} ${page.isHandingOver ? handoff : nothing}`;
 }
 
+export function catchUp(page: Page): void {
+  page.isCatchingUp = true;
+  void page.updateComplete.then(() => page.querySelector<HTMLElement>(".catch-up .close")?.focus());
+}
+
 export function catchUpView(page: Page, name: string) {
   if (!page.isCatchingUp) return nothing;
   const candidate = { task: { id: page.task, name }, why: "" };
-  return html`<aside class="catch-up" aria-label=${say("menu.catch_up")}>
+  const close = (): void => {
+    page.isCatchingUp = false;
+    page.querySelector<HTMLElement>(".dots-button")?.focus();
+  };
+  return html`<aside
+    class="catch-up"
+    aria-label=${say("menu.catch_up")}
+    @keydown=${(event: KeyboardEvent) => event.key === "Escape" && !event.defaultPrevented && close()}
+  >
     <clew-return-card .api=${page.api} .me=${page.me} .candidate=${candidate} isOpen></clew-return-card>
-    <button type="button" class="close" @click=${() => (page.isCatchingUp = false)}>${say("close")}</button>
+    <button type="button" class="close" @click=${close}>${say("close")}</button>
   </aside>`;
 }

@@ -27,7 +27,7 @@ import { panelNav, type Panel } from "./panels";
 import { agentsHere, alsoHere, peopleHere, peopleView, type AgentHere, type PersonHere } from "./people";
 import { saveFile } from "./saving";
 import "./agents_switch";
-import { catchUpView, dialogsView } from "./task_dialogs";
+import { catchUp, catchUpView, dialogsView } from "./task_dialogs";
 import { taskMenu } from "./task_menu";
 import { noticesView } from "./task_notices";
 import { TaskPlace } from "./task_place";
@@ -176,7 +176,7 @@ export class TaskPage extends PageElement {
     return taskMenu({
       status: this.#mayWrite ? (this.#open?.known.status ?? null) : null,
       setStatus: (status) => void this.#change(() => this.api.setStatus(this.task, status)),
-      catchUp: () => (this.isCatchingUp = true),
+      catchUp: () => catchUp(this),
       showMembers: () => (this.isAtMembers = true),
       save: this.me.visiting
         ? null

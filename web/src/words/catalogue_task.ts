@@ -297,7 +297,7 @@ export const TASK = {
   "handoff.may": ["It may", "权限"],
   "handoff.may_until": ["open this task as {role}, until {until}", "以{role}身份打开此任务，至 {until}"],
   "handoff.pick": ["Which number does it show?", "它显示的是哪个数字？"],
-  "handoff.is_it_you": ["If you do not see that device before you, decline.", "如果那台设备不在您面前，请拒绝。"],
+  "handoff.is_it_you": ["If that device is not in front of you, decline.", "如果那台设备不在您面前，请拒绝。"],
   "handoff.decline": ["Decline", "拒绝"],
   "handoff.block": ["Decline, and block for 1 hour", "拒绝，并禁止 1 小时"],
   "handoff.letting_in": ["Letting it in…", "正在让它进入…"],
@@ -314,7 +314,7 @@ export const TASK = {
 
   "join.title": ["Continue a task here", "在此设备上继续任务"],
   "join.how": [
-    "Another device of yours offers a task to this one. Go on only if it is before you.",
+    "Another device of yours offers a task to this one. Go on only if it is in front of you.",
     "您的另一台设备向此设备提供了一个任务。仅当那台设备在您面前时才继续。",
   ],
   "join.go": ["Continue here", "在此继续"],
