@@ -18,8 +18,8 @@ MAX_AWARENESS_STATES: Final = 1024
 """What is read. Stock clients send back what they hear, and drop everybody in one frame when a network stalls, so a
 busy room's honest frame holds as many entries as the room has people."""
 LONGEST_OTHER: Final = 4 * 1024 * 1024
-"""Bytes that no message of a client's has which brings no update, be it of who has a document with a quarter of a
-million client ids; what is longer need not be read to be refused."""
+"""Bytes that no message of a client's has which brings no update, be it of who has a document with a hundred
+thousand client ids and as many more; what is longer need not be read to be refused."""
 MAX_STATES_SENT: Final = 64
 MAX_AWARENESS_SENT: Final = 48 * 1024
 """What is written in one frame: far enough under what is read that a client may send it back whole."""

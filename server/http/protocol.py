@@ -78,6 +78,12 @@ class HttpProtocol(HttpToolsProtocol):
         if self.cycle is not None and not self.cycle.response_complete:
             self.transport.close()
             return
+        if any(
+            name == b"transfer-encoding" or (name == b"content-length" and value != b"0")
+            for name, value in self.headers
+        ):
+            self.send_400_response("An upgrade has no body.")  # the long road would wait for it without end
+            return
         self._leave()
         if self.shake is None or not self.shake(self):
             super().handle_websocket_upgrade()

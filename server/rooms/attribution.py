@@ -41,15 +41,15 @@ class Attribution:
 
     def admit(self, gate: Gate, admit: Admit, actor: Actor, at: float) -> Entry:
         """Make the admission the gate's state; the entry for the log, with its notes."""
-        begun: tuple[Id, ...] = ()
+        begun: list[Id] = []
         for client in admit.delta.ends:
             last = self._last.get(client)
             if last is None or at - last[1] >= AUTHOR_HOLDS or (last[0] is not actor and last[0] != actor):
                 self._last[client] = (actor, at)
-                begun += ((client, gate.state_vector.get(client, 0)),)
+                begun.append((client, gate.state_vector.get(client, 0)))
         gate.apply(admit)
         deletes = admit.delta.deletes
-        return _new(Entry, (admit.parsed.update, actor, at, begun, _cuts(gate, deletes) if deletes else ()))
+        return _new(Entry, (admit.parsed.update, actor, at, tuple(begun), _cuts(gate, deletes) if deletes else ()))
 
 
 def _matters(gate: Gate, run: Run) -> bool:

@@ -8,7 +8,7 @@ from typing import Final
 
 MOST_NEW_CLIENTS: Final = 10_000
 """Client ids that one update may bring. A page load makes one; each costs state for ever."""
-MOST_CLIENTS: Final = 250_000
+MOST_CLIENTS: Final = 100_000
 """Client ids of one document: each join looks through all of them, and whoever is up to date names all of them."""
 
 

@@ -318,6 +318,9 @@ async def test_a_kept_connection_has_a_deadline_whatever_trickles_in(
     chunked = b"Transfer-Encoding: chunked\r\n\r\n"
     for rest, trickle in ((b"\r\n", b"\r\n"), (b"Content-Length: 1000\r\n\r\n", b"x"), (chunked, b"1\r\nx\r\n")):
         await until_cut(wire, HEAD + rest, trickle, 0.05)
+    for body_ in (b"Content-Length: 1000", b"Transfer-Encoding: chunked"):
+        begun = HEAD + b"Connection: upgrade\r\nUpgrade: websocket\r\n" + body_ + b"\r\n\r\n"
+        assert (await wire.raw(begun)).startswith(b"HTTP/1.1 400 ")
 
 
 async def test_what_ends_a_chunked_body_is_not_kept_and_not_read_at_length(wire: Wire) -> None:
@@ -337,3 +340,12 @@ async def until_cut(wire: Wire, request: bytes, more: bytes, pause: float) -> No
                 await stream.send(more)
                 await anyio.sleep(pause)
             raise AssertionError("all of it was read")
+
+
+async def test_attack_42_very_many_headers_or_requests_in_one_go_are_refused(wire: Wire) -> None:
+    assert (await wire.raw(HEAD + b"a: b\r\n" * (protocol.MOST_HEADERS - 1) + b"\r\n", 0.5)).startswith(
+        b"HTTP/1.1 401 "
+    )
+    assert (await wire.raw(HEAD + b"a: b\r\n" * protocol.MOST_HEADERS + b"\r\n")).startswith(b"HTTP/1.1 400 ")
+    assert (await wire.raw((HEAD + b"\r\n") * protocol.MOST_WAITING, 0.5)).count(b" 401 ") == protocol.MOST_WAITING
+    assert (await wire.raw((HEAD + b"\r\n") * 10 * protocol.MOST_WAITING)).endswith(b"[closed]")
