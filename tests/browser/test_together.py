@@ -176,7 +176,17 @@ def test_a_task_can_be_started_and_written_by_keyboard_alone(devices: Devices, l
     laptop.wait_until("saved")
 
 
-def test_a_task_that_is_not_there_says_so(devices: Devices, link: str) -> None:
-    laptop = devices.new().sign_in(link)
-    laptop.open("/t/00000000-0000-4000-8000-000000000000")
-    expect(laptop.page.get_by_role("alert")).to_contain_text("no such task")
+def test_a_task_is_deleted_by_its_owner_and_one_that_is_not_there_says_so(
+    devices: Devices, link: str, task: str
+) -> None:
+    laptop = devices.new().sign_in(link).start_task(task).wait_until("saved")
+    page, path = laptop.page, laptop.page.url.partition("/t/")[2]
+    page.get_by_role("button", name="Menu").click()
+    page.get_by_role("button", name="Members").click()
+    page.get_by_text("Delete this task").click()
+    page.get_by_role("button", name="Delete it for everybody").click()
+    expect(page.get_by_role("heading", name="Your tasks")).to_be_visible()
+    expect(page.get_by_label("New task")).to_be_visible()
+    expect(page.get_by_role("link", name=task)).to_have_count(0)
+    laptop.open(f"/t/{path}")
+    expect(page.get_by_role("alert")).to_contain_text("no such task")
