@@ -137,9 +137,12 @@ export class TaskList extends PageElement {
     const at = Date.parse(task.updated_at);
     return html`<li>
       <a href="/t/${task.id}" @click=${(event: MouseEvent) => follow(this, event, `/t/${task.id}`)}>
-        <span class="task-name">${task.name}</span>
+        <span>
+          <span class="task-name">${task.name}</span>
+          ${waiting.has(task.id) ? html`<span class="waiting">${say("list.unsent")}</span>` : nothing}
+        </span>
         <span class="quiet"
-          >${waiting.has(task.id) ? html`<span class="waiting">${say("list.unsent")}</span> · ` : nothing}${task.status === "open" ? "" : `${say(STATUSES[task.status])} · `}<time title=${inFull(at)}>${ago(at)}</time></span
+          >${task.status === "open" ? "" : `${say(STATUSES[task.status])} · `}<time title=${inFull(at)}>${ago(at)}</time></span
         >
       </a>
     </li>`;
