@@ -192,8 +192,6 @@ class Answering:
         if follows:
             await self._arrive(asked)
             self._pen.follow()
-            while self._pen.flush():
-                pass
         contents = read_contents(self._doc)
         if len(missing(contents, asked)) < len(set(asked)):
             brief = build_brief(

@@ -47,17 +47,17 @@ def build_brief(
         for message in messages
         if message.id not in asked and message.id != answer and (last is None or message_order(message.id) < last)
     ]
-    if not begun:
-        before += [message for message in messages if message.id == answer and message.text]
+    so_far = [] if begun else [message for message in messages if message.id == answer and message.text]
     return Brief(
         task_name=contents.meta["name"],
         language=language_of("\n".join(message.text for message in questions)) or language or "en",
         asked=questions,
-        before=tuple(before),
+        before=(*before, *so_far),
         contents=contents,
         now=now,
         needs_name=not named and contents.meta["name"] in UNNAMED,
         begun=begun,
+        follows=bool(so_far),
     )
 
 

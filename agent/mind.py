@@ -35,7 +35,8 @@ class Brief:
 
     ``asked`` are the messages to answer, in the task's order; ``before`` those that came before them, agents' included.
     ``contents`` is the working set as it is now. ``begun`` is what an attempt before this one had already written of
-    the answer: go on from there. ``needs_name`` if nobody has named the task yet. ``now`` is milliseconds.
+    the answer: go on from there. ``follows`` if the last of ``before`` is what this answer says already, to messages
+    that came earlier. ``needs_name`` if nobody has named the task yet. ``now`` is milliseconds.
     """
 
     task_name: str
@@ -46,6 +47,7 @@ class Brief:
     now: int
     needs_name: bool = False
     begun: str = ""
+    follows: bool = False
 
 
 @dataclass(frozen=True, slots=True)

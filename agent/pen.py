@@ -77,6 +77,7 @@ class Pen:
         self._prose = Prose()
         self._tail = self.begun[-TAIL:]
         self._written = len(self.begun)
+        self._follows = False
 
     @property
     def full(self) -> bool:
@@ -85,13 +86,19 @@ class Pen:
 
     def say(self, text: str) -> None:
         """Take words to write. Nothing happens to the document yet."""
+        if text and self._follows:
+            self._follows, text = False, BREAK + text
         self._prose.take(self._echo.hear(text))
 
     def follow(self) -> None:
-        """The next words are about something else: they begin a paragraph."""
+        """Write the rest. The next words, if there are any, are about something else: they begin a paragraph.
+
+        Raises Removed.
+        """
         self._echo.pause()
-        if self._written or self.pending:
-            self.say(BREAK)
+        while self._write(self._prose.rest()):
+            pass
+        self._follows = self._written > 0
 
     @property
     def pending(self) -> bool:

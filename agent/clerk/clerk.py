@@ -99,7 +99,9 @@ class _Turn:
         )
         if self.cut:
             lines.append(self.words["cut"].format(READ))
-        return lines or [self.words["nothing"]]
+        nothing = self.words["nothing"]
+        is_said = self.brief.follows and nothing in self.brief.before[-1].text
+        return lines or ([] if is_said else [nothing])
 
     def _file(self, statement: Statement, message: Message) -> None:
         quote, kind, question, source = statement.quote, statement.kind, statement.answers, message.id

@@ -19,7 +19,7 @@ from server.control import wire
 from server.control.backing_up import BackingUp
 from server.control.operator import Operator
 from server.domain.clock import SystemClock
-from server.domain.errors import ClewError, Unavailable
+from server.domain.errors import ClewError, Invalid, Unavailable
 from server.store.folder import FolderHeld, hold
 from server.store.nouns import open_nouns
 
@@ -42,7 +42,11 @@ def answer(
 
     ``documents`` says that it needs more than the database.
     """
-    return anyio.run(_answer, settings(asked).config, command, arguments, documents, within)
+    loaded = settings(asked)
+    folder = loaded.config.data
+    if loaded.origins["data"] == "default" and not folder.exists():
+        raise Invalid(f"There is no {folder} here. Go to where the server is started, or name its folder by --data.")
+    return anyio.run(_answer, loaded.config, command, arguments, documents, within)
 
 
 def print_json(said: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Final
 
 from server.cli.asking import answer, print_json
 from server.cli.flags import Commands, command, with_folder, with_json
+from server.cli.table import counted
 
 LONGEST: Final = 86400.0
 """Seconds: a large folder on a slow disk takes long, and nobody waits for it but this command."""
@@ -31,9 +32,7 @@ def run(asked: argparse.Namespace) -> int:
     else:
         counts = said["manifest"]["counts"]
         size = sum(file["bytes"] for file in said["manifest"]["files"].values())
-        print(
-            f"{said['to']}: {counts['tasks']} tasks, {counts['documents']} documents, {size} bytes,"
-            f" in {said['seconds']:.1f} seconds."
-        )
+        held = f"{counted(counts['tasks'], 'task')}, {counted(counts['documents'], 'document')}, {size} bytes"
+        print(f"{said['to']}: {held}, in {said['seconds']:.1f} seconds.")
         print(f"Its keys are in {said['keys']}: keep that apart, and only the newest. No backup is read without it.")
     return 0

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from server.cli.asking import answer, print_json
 from server.cli.flags import Commands, command, settings, with_folder, with_json
-from server.cli.table import print_table
+from server.cli.table import counted, print_table
 from server.domain.errors import Invalid, NotFound
 from server.store.keys import KEYS, copy_name
 from server.store.log_file import LOG
@@ -62,7 +62,7 @@ def run(asked: argparse.Namespace) -> int:
     if asked.json:
         print_json(said)
     elif asked.dry_run:
-        print(f"{said['user']}: {said['private']} private tasks, {said['shared']} shared with others.")
+        print(f"{said['user']}: {counted(said['private'], 'private task')}, {said['shared']} shared with others.")
         print_table(("WHERE", "WHAT", "THEN"), [(p["where"], p["what"], p["then"]) for p in said["places"]])
         print("Nothing was touched.")
     else:
@@ -71,8 +71,10 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def _tell(said: dict[str, Any]) -> None:
-    print(f"{said['user']} is erased: {said['private']} private tasks are gone, {said['shared']} shared ones stay.")
-    print(f"{said['documents']} documents and {said['events']} audit events name them no more.")
+    gone = counted(said["private"], "private task") + (" is" if said["private"] == 1 else " are")
+    print(f"{said['user']} is erased: {gone} gone, {counted(said['shared'], 'shared one')} kept.")
+    named = f"{counted(said['documents'], 'document')} and {counted(said['events'], 'audit event')}"
+    print(f"No longer named in: {named}.")
     for left in said["left"]:
         print(f"LEFT  {left}")
     print("Prove it with words that they wrote: clew erase --verify 'WORDS'.")

@@ -10,6 +10,7 @@ import anyio
 
 from server.cli.asking import print_json
 from server.cli.flags import Commands, command, settings, with_folder, with_json
+from server.cli.table import counted
 from server.config import Config
 from server.domain.clock import SystemClock
 from server.store.erasure import Erasures
@@ -49,7 +50,8 @@ def run(asked: argparse.Namespace) -> int:
             }
         )
         return 0
-    print(f"{data} is as of {manifest.made_at}: {counts['tasks']} tasks, {counts['documents']} documents.")
+    held = f"{counted(counts['tasks'], 'task')}, {counted(counts['documents'], 'document')}"
+    print(f"{data} is as of {manifest.made_at}: {held}.")
     print("Every document begins a new generation: what a page has that is newer, it keeps aside.")
     if erased is None:
         print("It was made before there were keys, or they are others: what was erased since is there again.")

@@ -6,6 +6,8 @@ import argparse
 import asyncio
 import errno
 import os
+import shlex
+import shutil
 import signal
 import socket
 import sys
@@ -186,11 +188,19 @@ async def _greet(listening: asyncio.Future[Serving], browser: bool) -> None:
     serving = await listening
     link = link_url(serving.url, await serving.services.doors.links.issue_by_name())
     print(f"Clew serves {serving.services.config.data} on {serving.url}\n\n  {link}\n", flush=True)
-    print("The link signs you in, once, within ten minutes. Another one: clew link", flush=True)
+    more = another(serving.services.config)
+    print(f"The link signs you in, once, within ten minutes. Another one: {more}", flush=True)
     if browser:
         with _redirect(link) as page:
             await asyncio.to_thread(webbrowser.open, page.as_uri())
             await asyncio.sleep(REDIRECT_LIFE)
+
+
+def another(config: Config) -> str:
+    """The command that gives another link, as it can be typed where the server was started."""
+    called = sys.argv[0] if Path(sys.argv[0]).name == "clew" and not shutil.which("clew") else "clew"
+    folder = "" if config.data == Config().data else f" --data {shlex.quote(str(config.data))}"
+    return f"{called} link{folder}"
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from typing import Any, Final
 from crdt_docs.ids import DocName
 from server.cli.asking import print_json
 from server.cli.flags import Commands, command, settings, with_folder, with_json
+from server.cli.table import counted
 from server.domain.errors import NotFound
 from server.domain.log import CorruptLog
 from server.rooms.soundness import check
@@ -60,7 +61,7 @@ def run(asked: argparse.Namespace) -> int:
         for task in missing:
             print(f"DAMAGED  {task}: this task has no document")
         outcome = "all is sound" if not found else f"something is DAMAGED: {found} findings"
-        print(f"{len(documents)} documents in {seconds:.1f} seconds, {outcome}.")
+        print(f"{counted(len(documents), 'document')} in {seconds:.1f} seconds, {outcome}.")
     return 1 if found else 0
 
 

@@ -334,3 +334,11 @@ def test_a_big_ledger_costs_little() -> None:
 def test_the_clerk_never_falls_back() -> None:
     thoughts = consider(brief("let's go with Postgres", "谢谢", "???"))
     assert not any(isinstance(thought, FellBack) for thought in thoughts)
+
+
+def test_that_there_is_nothing_to_file_is_said_once_in_an_answer() -> None:
+    nothing = said(consider(brief("Wonderful!")))
+    so_far = Message("a", "Clew", "agent", nothing, 0)
+    assert nothing and said(consider(replace(brief("Thanks.", before=[so_far]), follows=True))) == ""
+    assert said(consider(brief("Thanks.", before=[so_far]))) == nothing
+    assert "net 30" in said(consider(replace(brief("We decided on net 30.", before=[so_far]), follows=True)))

@@ -107,7 +107,9 @@ def test_a_second_round_begins_a_paragraph() -> None:
     writing.follow()
     writing.say("First.")
     writing.follow()
+    assert answer(doc) == "First."
     writing.say("Second.")
+    writing.follow()
     writing.finish(())
     assert answer(doc) == "First.\n\nSecond."
 

@@ -13,6 +13,13 @@ from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
+GROW_OLD = """() => {
+  window.now = Date.now;
+  Date.now = () => window.now() + 180_000;
+  dispatchEvent(new Event("focus"));
+}"""
+"""Three minutes pass, and somebody comes back to the tab; a minute's timer does the same."""
+
 
 def test_what_must_hold_is_added_changed_in_place_retired_and_put_back_on_either_device(home: Home) -> None:
     laptop, phone = home.laptop, home.phone
@@ -90,6 +97,9 @@ def test_who_speaks_is_heard_on_the_other_device_by_name_device_and_order(home: 
     for device in (laptop, phone):
         expect(device.talk.locator(".message").last).to_contain_text("And an answer to it.")
     phone.picture("task-phone-talk-dark")
+    laptop.page.evaluate(GROW_OLD)
+    expect(laptop.talk.locator(".message time").last).to_have_text("3 minutes ago")
+    laptop.page.evaluate("Date.now = window.now")
 
 
 def test_enter_that_picks_a_word_of_an_input_method_sends_nothing(home: Home) -> None:

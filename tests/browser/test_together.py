@@ -96,7 +96,7 @@ def test_a_frozen_server_is_never_called_saved(laptop: Device, server: RunningSe
 
 
 def test_9_what_is_typed_offline_waits_and_arrives_without_a_reload(anew: Home) -> None:
-    laptop, phone, _ = anew
+    laptop, phone, task = anew
     phone.write("online. ").wait_until("saved")
     phone.context.set_offline(True)
     phone.wait_until("offline")
@@ -104,12 +104,19 @@ def test_9_what_is_typed_offline_waits_and_arrives_without_a_reload(anew: Home) 
     expect(phone.light).to_contain_text("kept on this device")
     laptop.write("Meanwhile. ").wait_until("saved")
     phone.picture("offline-phone-dark")
+    row = phone.page.locator(".tasks li").filter(has_text=task)
+    phone.page.get_by_role("link", name="All tasks").click()
+    expect(row).to_contain_text("Not all sent")
     phone.context.set_offline(False)
-    phone.wait_until("saved")
+    expect(phone.page.get_by_label("New task")).to_be_visible()
+    expect(row).to_contain_text("Not all sent")  # only an open task sends
+    phone.open_task(task).wait_until("saved")
     for device in (laptop, phone):
         expect(device.editor).to_contain_text("offline.")
         expect(device.editor).to_contain_text("Meanwhile.")
     expect(laptop.people).to_contain_text("2 devices")
+    phone.page.get_by_role("link", name="All tasks").click()
+    expect(row).not_to_contain_text("Not all sent")
 
 
 def test_the_name_and_the_documents_of_a_task_are_live_too(anew: Home) -> None:
@@ -169,7 +176,17 @@ def test_a_task_can_be_started_and_written_by_keyboard_alone(devices: Devices, l
     laptop.wait_until("saved")
 
 
-def test_a_task_that_is_not_there_says_so(devices: Devices, link: str) -> None:
-    laptop = devices.new().sign_in(link)
-    laptop.open("/t/00000000-0000-4000-8000-000000000000")
-    expect(laptop.page.get_by_role("alert")).to_contain_text("no such task")
+def test_a_task_is_deleted_by_its_owner_and_one_that_is_not_there_says_so(
+    devices: Devices, link: str, task: str
+) -> None:
+    laptop = devices.new().sign_in(link).start_task(task).wait_until("saved")
+    page, path = laptop.page, laptop.page.url.partition("/t/")[2]
+    page.get_by_role("button", name="Menu").click()
+    page.get_by_role("button", name="Members").click()
+    page.get_by_text("Delete this task").click()
+    page.get_by_role("button", name="Delete it for everybody").click()
+    expect(page.get_by_role("heading", name="Your tasks")).to_be_visible()
+    expect(page.get_by_label("New task")).to_be_visible()
+    expect(page.get_by_role("link", name=task)).to_have_count(0)
+    laptop.open(f"/t/{path}")
+    expect(page.get_by_role("alert")).to_contain_text("no such task")

@@ -25,6 +25,8 @@ from pycrdt import Doc, Map
 
 from crdt_docs.ids import TaskId
 from server.cli.main import COMMANDS, main, parser
+from server.cli.serve import another
+from server.config import Config
 from server.control import wire
 from server.domain.errors import ClewError, Invalid, Unavailable
 from server.store.folder import hold
@@ -128,6 +130,26 @@ def test_errors_are_one_sentence_and_exit_code_one(
     ):
         code, out, err = clew(capsys, *words, "--data", folder)
         assert (code, out) == (1, "") and sentence in err and err.count("\n") == 1
+
+
+def test_a_command_where_no_data_lies_makes_none_and_says_where_to_go(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CLEW_DATA", raising=False)
+    for words in (("link",), ("tasks", "list"), ("token", "create"), ("backup", "--to", "b")):
+        code, out, err = clew(capsys, *words)
+        assert (code, out) == (1, "") and "There is no clew-data here" in err and err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_for_another_link_can_be_typed_as_it_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", [".venv/bin/clew", "serve"])
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    assert another(Config()) == ".venv/bin/clew link"
+    assert another(Config(data=Path("my data"))) == ".venv/bin/clew link --data 'my data'"
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    assert another(Config()) == "clew link"
 
 
 def test_a_strangers_folder_is_left_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -107,5 +107,6 @@ def test_spans_are_read_and_nonsense_is_not() -> None:
 
 def test_a_stored_name_cannot_drive_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert plain("a\x1b[31mred\u202e\x07\n") == "a\ufffd[31mred\ufffd\ufffd\n"
+    assert plain("👩\u200d👧 می\u200cخواهم") == "👩\u200d👧 می\u200cخواهم"
     print_table(("NAME", "N"), [("two\nlines\x1b]0;x\x07", 1), ("日本", None)])
     assert capsys.readouterr().out == "NAME             N\ntwo lines\ufffd]0;x\ufffd  1\n日本             -\n"

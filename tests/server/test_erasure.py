@@ -257,7 +257,7 @@ async def test_an_erasure_that_a_crash_interrupted_is_finished_at_the_next_start
     assert holding(data, MARK, ann) == []
     for words, said in (
         (["erase", "--user", "nobody"], ""),
-        (["erase", "--user", "bob", "--refuse-owned"], "bob is erased: 2 private tasks are gone, 0 shared ones stay."),
+        (["erase", "--user", "bob", "--refuse-owned"], "bob is erased: 2 private tasks are gone, 0 shared ones kept."),
         (["audit", "list", "--event", "user"], "user.erased"),
     ):
         code = await anyio.to_thread.run_sync(main, [*words, "--data", str(data)])

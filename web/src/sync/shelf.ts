@@ -71,6 +71,11 @@ export class Shelf {
       .map((kept) => this.nameOf(kept.task.id, kept.generation, kept.copy));
   }
 
+  /** The tasks of which not all that was written here was sent. */
+  waiting(): ReadonlySet<string> {
+    return new Set(Object.values(this.#all()).flatMap((kept) => (kept.unsent ? [kept.task.id] : [])));
+  }
+
   find(task: string): Readonly<Kept> | null {
     return this.#all()[task] ?? null;
   }

@@ -14,7 +14,7 @@ import { canUndo, replacedIn, undoAnswer } from "../doc/undoing";
 import type { Api, Turn } from "../sync/api";
 import { ago, inFull, say } from "../words/language";
 import { draftOf, keepDraft } from "./drafts";
-import { isSignedOut, PageElement, whyOf } from "./element";
+import { isSignedOut, MINUTE, PageElement, whileSeen, whyOf } from "./element";
 import { isComposing } from "./keys";
 import { entriesOf, fileAs, leftView, saidView, undoneView, type Entries, type Unfiled } from "./message_parts";
 import type { AgentHere } from "./people";
@@ -62,6 +62,7 @@ export class ConversationView extends PageElement {
   #devices: Map<string, string> | null = null;
   #asking: ReturnType<typeof setTimeout> | null = null;
   #isAtEnd = true;
+  #unage: (() => void) | null = null;
   #told = "";
   #replaced: ReadonlySet<string> = new Set();
 
@@ -80,6 +81,7 @@ export class ConversationView extends PageElement {
     super.connectedCallback();
     root(this.doc, "messages").observeDeep(this.#heard);
     this.#askTurns(0);
+    this.#unage = whileSeen(() => this.requestUpdate(), MINUTE);
   }
 
   override disconnectedCallback(): void {
@@ -87,6 +89,7 @@ export class ConversationView extends PageElement {
     root(this.doc, "messages").unobserveDeep(this.#heard);
     if (this.#asking) clearTimeout(this.#asking);
     this.#resized.disconnect();
+    this.#unage?.();
   }
 
   /** Less room, as with a keyboard on the screen, or being shown at all: who was at the end stays there. */

@@ -35,6 +35,9 @@ export class PageElement extends LitElement {
 /** Milliseconds between two looks at what others may have changed meanwhile. */
 export const NOW_AND_THEN = 10_000;
 
+/** Between two looks at the clock, by which what is said of a moment grows old. */
+export const MINUTE = 60_000;
+
 /** Look again whenever one comes back to the tab, and at times too where it is said how often; returns how to stop. */
 export function whileSeen(look: () => unknown, every?: number): () => void {
   const seen = (): void => void (document.hidden || look());

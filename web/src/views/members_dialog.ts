@@ -5,6 +5,7 @@ import { html, nothing } from "lit";
 import { Problem, type Api, type Me, type Member } from "../sync/api";
 import { Access } from "../sync/access";
 import { inFull, say, type Plain } from "../words/language";
+import "./access_deletion";
 import "./access_policy";
 import "./access_shares";
 import { PageDialog } from "./dialog";
@@ -72,7 +73,8 @@ export class MembersDialog extends PageDialog {
         isOwner
           ? html`${this.#adding()}
               <clew-access-shares .api=${this.api} .task=${this.task} @members-changed=${this.#look}></clew-access-shares>
-              <clew-access-policy .api=${this.api} .task=${this.task}></clew-access-policy>`
+              <clew-access-policy .api=${this.api} .task=${this.task}></clew-access-policy>
+              ${this.me.visiting ? nothing : html`<clew-access-deletion .api=${this.api} .task=${this.task} @deleted=${this.#gone}></clew-access-deletion>`}`
           : nothing
       }`;
   }
@@ -210,6 +212,8 @@ export class MembersDialog extends PageDialog {
     await this.#change(() => this.api.removeMember(this.task, one.user), say("members.removed", { name: one.name }));
     this.querySelector<HTMLElement>(".dialog-head button")?.focus();
   }
+
+  readonly #gone = (): void => void this.dispatchEvent(new CustomEvent("left"));
 
   async #leave(): Promise<void> {
     await this.attempt(async () => {

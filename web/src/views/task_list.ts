@@ -11,7 +11,7 @@ import { Problem } from "../sync/api";
 import type { Session } from "../sync/session";
 import type { Shelf } from "../sync/shelf";
 import { ago, inFull, say } from "../words/language";
-import { follow, go, isSignedOut, PageElement, signedOut, whyOf, whileSeen } from "./element";
+import { follow, go, isSignedOut, MINUTE, PageElement, signedOut, whyOf, whileSeen } from "./element";
 import { appMenu } from "./menu";
 import "./passkey_offer";
 import "./return_card";
@@ -47,6 +47,7 @@ export class TaskList extends PageElement {
   declare busy: boolean;
   #hasBegun = false;
   #unwatch: (() => void) | null = null;
+  #unage: (() => void) | null = null;
 
   constructor() {
     super();
@@ -63,6 +64,7 @@ export class TaskList extends PageElement {
     document.title = "Clew";
     addEventListener("online", this.#load);
     this.#unwatch = whileSeen(() => !this.tasks || this.busy || this.isOffline || void this.#load());
+    this.#unage = whileSeen(() => this.requestUpdate(), MINUTE);
     void this.#load();
   }
 
@@ -70,6 +72,7 @@ export class TaskList extends PageElement {
     super.disconnectedCallback();
     removeEventListener("online", this.#load);
     this.#unwatch?.();
+    this.#unage?.();
   }
 
   override render() {
@@ -113,27 +116,31 @@ export class TaskList extends PageElement {
     if (!this.tasks) return this.failure ? nothing : html`<p class="quiet" role="status">${say("loading")}</p>`;
     if (!this.tasks.length) return html`<p class="quiet">${say(this.isOffline ? "list.nothing_kept" : "list.nothing")}</p>`;
     const isOver = (task: Task): boolean => task.status === "done" || task.status === "archived";
+    const waiting = this.shelf.waiting();
     const [live, over] = [this.tasks.filter((task) => !isOver(task)), this.tasks.filter(isOver)];
     return html`<ul class="tasks">
-        ${live.map((task) => this.#task(task))}
+        ${live.map((task) => this.#task(task, waiting))}
       </ul>
       ${
         over.length
           ? html`<details class="over">
               <summary>${say("list.over", { n: over.length })}</summary>
               <ul class="tasks">
-                ${over.map((task) => this.#task(task))}
+                ${over.map((task) => this.#task(task, waiting))}
               </ul>
             </details>`
           : nothing
       }`;
   }
 
-  #task(task: Task) {
+  #task(task: Task, waiting: ReadonlySet<string>) {
     const at = Date.parse(task.updated_at);
     return html`<li>
       <a href="/t/${task.id}" @click=${(event: MouseEvent) => follow(this, event, `/t/${task.id}`)}>
-        <span class="task-name">${task.name}</span>
+        <span>
+          <span class="task-name">${task.name}</span>
+          ${waiting.has(task.id) ? html`<span class="waiting">${say("list.unsent")}</span>` : nothing}
+        </span>
         <span class="quiet"
           >${task.status === "open" ? "" : `${say(STATUSES[task.status])} · `}<time title=${inFull(at)}>${ago(at)}</time></span
         >

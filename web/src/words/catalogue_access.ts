@@ -74,6 +74,13 @@ export const ACCESS = {
     "另有 {n} 个任务只能在其他设备上打开，或需要先确认。",
   ],
 
+  "deletion.title": ["Delete this task", "删除此任务"],
+  "deletion.what": [
+    "It goes for everybody on it, with all that is in it, and cannot be brought back. To keep a copy, download it first, in the menu.",
+    "它及其全部内容会为所有成员删除，且无法恢复。如需保留副本，请先在菜单中下载。",
+  ],
+  "deletion.sure": ["Delete it for everybody", "为所有人删除"],
+
   "shares.title": ["Share by a link", "通过链接分享"],
   "shares.how": [
     "Whoever has the link comes in, without an account, as a guest with a name that is given to them. They are out when the link ends.",
