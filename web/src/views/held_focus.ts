@@ -31,8 +31,8 @@ export class HeldFocus {
     this.#held = null;
     queueMicrotask(() => {
       if (document.activeElement !== document.body && isThere(document.activeElement)) return;
-      if (isThere(held.one)) (held.one as HTMLElement).focus();
-      else firstIn(held.around)?.focus();
+      const next = isThere(held.one) ? (held.one as HTMLElement) : firstIn(held.around);
+      next?.focus({ preventScroll: true }); // what somebody reads stays where it is
     });
   }
 }
@@ -45,10 +45,10 @@ function around(one: Element, root: Element): Element[] {
   return found;
 }
 
-/** The first that takes the keys in what is left of them. */
+/** What takes the keys of what is left of them: one of those themselves, or the first in one; the nearest. */
 function firstIn(left: Element[]): HTMLElement | undefined {
   return left
     .filter(isThere)
-    .flatMap((one) => [...one.querySelectorAll<HTMLElement>(TAKES_KEYS)])
-    .find((one) => isThere(one) && one.checkVisibility());
+    .flatMap((one) => [one, ...one.querySelectorAll(TAKES_KEYS)] as HTMLElement[])
+    .find((one) => one.matches(TAKES_KEYS) && isThere(one) && one.checkVisibility());
 }
