@@ -174,14 +174,13 @@ export class Api {
   }
 
   async me(): Promise<Me> {
-    const { user, device, language, continuation, task, expires_at } = await this.ask<{
-      user: Person;
-      device: string | null;
-      language?: Me["language"];
-      continuation?: boolean;
-      task?: string | null;
-      expires_at?: string | null;
-    }>("GET", "/me");
+    const { user, device, language, continuation, task, expires_at } = await this.ask<
+      Pick<Me, "device" | "language" | "continuation"> & {
+        user: Person;
+        task?: string | null;
+        expires_at?: string | null;
+      }
+    >("GET", "/me");
     const visiting = task ? { task, until: expires_at ?? null } : null;
     return { ...user, device, language: language ?? null, continuation: continuation !== false, visiting };
   }
