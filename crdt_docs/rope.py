@@ -66,6 +66,9 @@ class Rope:
             yield bytes(out)
 
 
-def view(piece: Piece) -> bytes | memoryview:
+def view(piece: Piece) -> bytes | bytearray | memoryview:
     """It, not copied; to be let go of before the bytearray is to grow."""
-    return piece if isinstance(piece, bytes) else memoryview(piece.body)[piece.start : piece.end]
+    if isinstance(piece, bytes):
+        return piece
+    body, start, end = piece
+    return body if start == 0 and end == len(body) else memoryview(body)[start:end]

@@ -44,7 +44,7 @@ class Strand:
     Only ``size`` bytes of the body count. What may lie behind them was brought ahead out of ``coming``.
     """
 
-    __slots__ = ("start", "end", "number", "body", "size", "coming", "mark", "points")
+    __slots__ = ("start", "end", "number", "body", "size", "coming", "mark", "points", "_whole")
 
     def __init__(self, start: int) -> None:
         self.start = self.end = start
@@ -54,6 +54,7 @@ class Strand:
         self.coming: Coming | None = None
         self.mark = EVERY  # the first struct that starts here or later gets a point
         self.points: list[Point] = []
+        self._whole: tuple[bytes, Stretch] | None = None  # what ``pieces`` told last of all of it
 
     def bring_ahead(self, update: Bytes, structs: list[Struct]) -> Iterator[None]:
         """Copy what ``append`` is to take over, and note its points, in slices; nobody sees it before."""
@@ -130,7 +131,17 @@ class Strand:
             self.append(update, structs[at:], end)
 
     def pieces(self, client: int, have: int) -> tuple[bytes, Stretch]:
-        """The section from exactly ``have`` on, where ``self.start <= have < self.end``."""
+        """The section from exactly ``have`` on, where ``self.start <= have < self.end``.
+
+        All of it is told to everybody who is new, and of most clients nothing comes any more: it is made once.
+        """
+        if have > self.start:
+            return self._pieces(client, have)
+        if self._whole is None or self._whole[1].end != self.size:
+            self._whole = self._pieces(client, have)
+        return self._whole
+
+    def _pieces(self, client: int, have: int) -> tuple[bytes, Stretch]:
         at = bisect_right(self.points, have, key=clock_of)
         clock, number, offset = self.points[at - 1] if at else (self.start, 0, 0)
         body = self.body

@@ -56,6 +56,18 @@ def test_updates_are_joined_as_bytes() -> None:
     assert Spliced().state_vector == {}
 
 
+def test_what_was_told_of_it_before_does_not_show_when_it_has_grown() -> None:
+    document, updates = Spliced(), []
+    for clock in range(20):
+        one = typed((CLIENT, OTHER)[clock % 2], clock // 2, "x")
+        updates.append(one)
+        before = document.rope({})
+        held = bytes(before)
+        document.add(parse(one))
+        assert bytes(before) == held
+        assert document.full() == bytes(document.rope({})) == spliced(*updates).full()
+
+
 def test_the_order_of_unrelated_updates_does_not_show() -> None:
     one = [typed(OTHER, 0, "ab"), typed(OTHER, 2, "c"), update(deletes=deletes((OTHER, [(1, 1)])))]
     other = [typed(CLIENT, 0, "x"), update(deletes=deletes((CLIENT, [(0, 1)])))]
