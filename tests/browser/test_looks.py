@@ -50,6 +50,7 @@ def test_axe_finds_nothing_wrong_on_any_screen_light_or_dark(home: Home) -> None
     laptop.composer.press("Enter")
     laptop.wait_until("saved")
     for words in (laptop.editor.locator("p").last, laptop.talk.locator(".said").last):
+        expect(words).to_contain_text("!")
         assert words.evaluate(BEGINS_RIGHT), words.text_content()
     assert complaints(laptop.page) == []
     laptop.page.get_by_role("button", name="Menu").click()
