@@ -335,7 +335,7 @@ async def until_cut(wire: Wire, request: bytes, more: bytes, pause: float) -> No
     stream = await anyio.connect_tcp("127.0.0.1", wire.port)
     async with stream:
         await stream.send(request)
-        with anyio.fail_after(3), suppress(anyio.BrokenResourceError):
+        with anyio.fail_after(15), suppress(anyio.BrokenResourceError):
             for _ in range(1_000):
                 await stream.send(more)
                 await anyio.sleep(pause)
