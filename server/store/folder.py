@@ -49,7 +49,12 @@ def make_private(path: Path) -> None:
 
 def sync_folder(folder: Path) -> None:
     """See to it that what was made, renamed or removed in the folder stays so after a power loss."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    sync(folder, os.O_DIRECTORY)
+
+
+def sync(path: Path, flags: int = 0) -> None:
+    """See to it that what was written there, by whomever, is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | flags)
     try:
         os.fsync(descriptor)
     finally:

@@ -19,7 +19,7 @@ from crdt_docs.ids import TaskId
 from server.domain.audit import Deed
 from server.domain.durability import Durability
 from server.domain.errors import Unavailable
-from server.store.folder import FILE_MODE, sync_folder
+from server.store.folder import FILE_MODE, sync, sync_folder
 from server.store.lines import scan
 from server.store.log_file import FILE_ERRORS, LOG, open_for_reading
 from server.store.nouns import open_nouns
@@ -111,14 +111,6 @@ def _settle(folder: Path) -> None:
     with suppress(OSError):
         for path in (folder / LOG, folder / f"{LOG}-wal"):
             if path.exists():
-                _sync(path)
+                sync(path)
         (folder / UNSYNCED).unlink()
         sync_folder(folder)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

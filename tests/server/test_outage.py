@@ -84,7 +84,7 @@ def test_where_it_can_not_be_told_an_outage_is_assumed(tmp_path: Path, monkeypat
     def fail(path: Path) -> None:
         raise OSError("the disk takes nothing")
 
-    monkeypatch.setattr(outage, "_sync", fail)
+    monkeypatch.setattr(outage, "sync", fail)
     with outage.unsynced(tmp_path, "process"):
         (tmp_path / "log.db").touch()
     assert outage.has_been(tmp_path), "nobody knows what of it is on the disk"
