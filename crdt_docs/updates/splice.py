@@ -16,6 +16,7 @@ from zlib import crc32
 from crdt_docs.errors import Malformed
 from crdt_docs.lib0 import Reader, varuint
 from crdt_docs.rope import Piece, Rope, view
+from crdt_docs.slices import finish
 from crdt_docs.updates.cut import cut
 from crdt_docs.updates.delete_bytes import DeleteBytes, read_normal
 from crdt_docs.updates.parse import SKIP, Parsed, Section, parse
@@ -228,13 +229,8 @@ class Spliced:
         ValueError for one with gaps.
         """
         if index:
-            steps = cls.load_in_slices([update], index)
             try:
-                while True:
-                    next(steps)
-            except StopIteration as done:
-                found: Spliced = done.value
-                return found
+                return finish(cls.load_in_slices([update], index))
             except (Malformed, ValueError, IndexError):
                 pass  # another version's, another snapshot's or a damaged index: the bytes themselves are the truth
         loaded = cls()

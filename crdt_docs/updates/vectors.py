@@ -15,6 +15,7 @@ from typing import Final
 
 from crdt_docs.errors import Malformed, TooLarge
 from crdt_docs.lib0 import Reader, varuint
+from crdt_docs.slices import finish
 from crdt_docs.updates.parse import MAX_CLOCK, parse_deletes
 
 StateVector = dict[int, int]
@@ -36,13 +37,7 @@ def decode_state_vector(data: bytes, max_entries: int | None = None) -> StateVec
     Raises TooLarge for more than ``max_entries`` entries or clocks over 32 bits, and Malformed for a client named
     twice, for varints that are overlong or over 53 bits, and for trailing bytes.
     """
-    steps = decode_in_slices(data, max_entries)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            vector: StateVector = done.value
-            return vector
+    return finish(decode_in_slices(data, max_entries))
 
 
 def decode_in_slices(data: bytes, max_entries: int | None = None) -> Generator[None, None, StateVector]:

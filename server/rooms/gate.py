@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
+from crdt_docs import slices
 from crdt_docs.updates.parse import Parsed
 from crdt_docs.updates.vectors import DeleteSet
 from server.domain.access import PrincipalKey
-from server.rooms import slices
 from server.rooms.admission import Admission, Gap, Refused
 from server.rooms.gate_state import decode, encode
 from server.rooms.keystroke import admit_keystroke

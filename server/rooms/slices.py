@@ -9,16 +9,6 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def finish(steps: Generator[None, None, T]) -> T:
-    """Run to the end in one go; raises what it raises."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            result: T = done.value
-            return result
-
-
 async def run(steps: Generator[None, None, T]) -> T:
     """Run to the end, letting others run wherever it yields; raises what it raises."""
     while True:

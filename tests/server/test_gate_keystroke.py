@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pycrdt import Doc, Map, Text, XmlElement, XmlFragment, XmlText
 
+from crdt_docs import slices
 from crdt_docs.updates.parse import FRAGMENT_TYPE, MAP_TYPE, TEXT_TYPE, parse
 from server.domain.access import PrincipalKey
 from server.domain.log import Claim
-from server.rooms import slices
 from server.rooms.admission import Admission, Gap, Refused
 from server.rooms.gate import Gate
 from server.rooms.keystroke import admit_keystroke

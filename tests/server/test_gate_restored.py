@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from pycrdt import Array, Doc, Map, Text, XmlElement, XmlFragment, XmlText
 
+from crdt_docs import slices
 from crdt_docs.updates.parse import FRAGMENT_TYPE, MAP_TYPE, TEXT_TYPE, parse
 from crdt_docs.updates.splice import Spliced
 from server.domain.access import PrincipalKey
 from server.domain.log import Claim
-from server.rooms import slices
 from server.rooms.gate import Gate
 from server.rooms.verdict import Admit, Run, Shape
 

@@ -7,13 +7,13 @@ import random
 import pytest
 from kit.raw_updates import deletes, section, string, update
 
+from crdt_docs import slices
 from crdt_docs.errors import TooLarge
 from crdt_docs.lib0 import varuint
 from crdt_docs.updates.delete_bytes import SLICE, read_normal
 from crdt_docs.updates.parse import Parsed, parse
 from crdt_docs.updates.splice import Spliced
 from crdt_docs.updates.vectors import BATCH, DeleteSet
-from server.rooms import slices
 from server.rooms.remainder import merged
 
 Ranges = list[tuple[int, int]]
