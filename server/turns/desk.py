@@ -74,6 +74,7 @@ class Desk:
         self._wake.set()
         offers.stirred = self._wake.set
         self._filing = anyio.Lock()
+        self._beating = anyio.Lock()
         self._group = asyncio.TaskGroup()
         self._work: asyncio.Task[None] | None = None
         self._marked_at = self._swept_at = clock.monotonic()
@@ -228,13 +229,16 @@ class Desk:
         self._wake.set()
 
     async def beat(self) -> None:
-        """Do what is due."""
-        await self.file()
-        now = self._clock.now()
-        await self._settle(await self._turns.dismiss(now), "who asked may not write here any more")
-        await self._settle(await self._turns.age(now))
-        await self._settle(await self._turns.abandon(self.offers.away(), now))
-        await self._show()
+        """Do what is due; once this returns, it is done. Raises Unavailable; then the next beat does the rest."""
+        async with self._beating:
+            await self.file()
+            now = self._clock.now()
+            await self._settle(await self._turns.dismiss(now), "who asked may not write here any more")
+            await self._settle(await self._turns.age(now))
+            gone = self.offers.away()
+            await self._settle(await self._turns.abandon(gone.keys(), now))
+            self.offers.let_go(gone)
+            await self._show()
 
     async def _tidy(self) -> None:
         self.offers.sweep()

@@ -8,7 +8,7 @@ host that connects late, or a turn that comes back, needs no case of its own. Wh
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final, Literal, NamedTuple
 
@@ -143,13 +143,16 @@ class Offers:
         """How many streams a bearer has open."""
         return sum(listener.host.id == host for listener in self._listeners)
 
-    def away(self) -> set[TokenId]:
-        """The hosts that left and did not come back in time; each is named once."""
+    def away(self) -> dict[TokenId, float]:
+        """The hosts that left and did not come back in time, and when they left; until they are let go of."""
         late = self._clock.monotonic() - AWAY
-        gone = {host for host, at in self._left.items() if at < late}
-        for host in gone:
-            del self._left[host]
-        return gone
+        return {host: at for host, at in self._left.items() if at < late}
+
+    def let_go(self, gone: Mapping[TokenId, float]) -> None:
+        """What these had when they left was taken back. Who came and left again meanwhile is away anew."""
+        for host, at in gone.items():
+            if self._left.get(host) == at:
+                del self._left[host]
 
     def sweep(self) -> None:
         """End the streams of bearers that have expired, and forget old revocations."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,13 @@ import anyio
 import pytest
 from kit.app_under_test import HOST, Answered, AppUnderTest, Browser, app_under_test
 
-from crdt_docs.ids import DocName, TaskId, TurnId
+from crdt_docs.ids import DocName, TaskId, TokenId, TurnId
 from crdt_docs.updates.compose import Composer
 from server.domain.access import Principal, Role
 from server.domain.agent import BUILT_IN
-from server.domain.turn import AWAY, HEAD_START, LEASE_LIFE
+from server.domain.errors import Unavailable
+from server.domain.turn import AWAY, HEAD_START, LEASE_LIFE, Turn
+from server.store.turns import Turns
 from server.turns.offers import MOST, STREAMS, Listener
 
 
@@ -411,6 +414,36 @@ async def test_what_a_host_had_is_offered_again_when_it_went_and_did_not_come_ba
     await app.desk.beat()
     (turn,) = await turns(ann, task)
     assert (turn["status"], turn["attempt"]) == ("queued", 2)
+
+
+async def test_a_gone_host_is_taken_from_by_whoever_beats_and_in_spite_of_a_store_that_fails_once(
+    app: AppUnderTest, ann: Browser, host: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = await ann.new_task()
+    async with app.desk.listen(await principal(app, host)):
+        await leased(app, ann, host, task)
+    abandon, well = Turns.abandon, False
+
+    async def unwell(of: Turns, hosts: Collection[TokenId], now: float) -> list[tuple[Turn, Turn]]:
+        nonlocal well
+        await anyio.sleep(0.05)
+        if hosts and not well:
+            well = True
+            raise Unavailable("The disk is full.")
+        return await abandon(of, hosts, now)
+
+    async def beat() -> None:
+        with suppress(Unavailable):
+            await app.desk.beat()
+
+    monkeypatch.setattr(Turns, "abandon", unwell)
+    app.clock.advance(AWAY + 0.5)
+    await beat()
+    async with anyio.create_task_group() as group:
+        group.start_soon(beat)
+        await anyio.sleep(0.01)
+        await beat()
+        assert (await turns(ann, task))[0]["status"] == "queued"
 
 
 async def test_a_stream_that_nobody_reads_is_bounded_and_ends(app: AppUnderTest, host: Browser) -> None:
