@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, NewType, Protocol, TypeVar
 
 from crdt_docs.ids import AgentId, DeviceId, DocName, SessionId, TokenId, UserId
 from crdt_docs.updates.parse import Id
-from server.domain.access import PrincipalKey
+from server.domain.access import Principal, PrincipalKey
 from server.domain.errors import Unavailable
 
 
@@ -25,7 +25,11 @@ DocKey = NewType("DocKey", int)
 
 
 class Actor(NamedTuple):
-    """Who made an update and through what: attribution, never permission. ``via`` is ``socket``, ``sync``, ``http``."""
+    """Who made an update and through what: attribution, never permission.
+
+    ``via`` is ``socket``, ``http``, ``sync`` for what was written without a connection and brought later, perhaps by a
+    neighbour, or ``erasure``, which is nobody's edit.
+    """
 
     principal: PrincipalKey
     user: UserId
@@ -34,6 +38,11 @@ class Actor(NamedTuple):
     session: SessionId | None
     token: TokenId | None
     via: str
+
+    @classmethod
+    def of(cls, who: Principal, via: str) -> Actor:
+        """Who is to be named for what comes from there."""
+        return cls(who.key, who.user, who.agent, who.device, who.session, who.token, via)
 
 
 class Entry(NamedTuple):

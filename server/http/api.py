@@ -43,6 +43,7 @@ from server.http import (
     tickets,
     tokens,
     turns,
+    updates,
     working_set,
 )
 from server.http.documents import Documents
@@ -103,6 +104,7 @@ def table(nouns: Nouns, doors: Doors, parts: Parts, clock: Clock, version: str) 
         *policy.routes(nouns.policies, authority, revocation, clock),
         *shares.routes(nouns.shares, sharing, reception, authority, revocation, clock),
         *messages.routes(documents, nouns.sessions, looking, authority, clock),
+        *updates.routes(documents, authority),
         *working_set.routes(reader, authority),
         *authors.routes(parts.authors, nouns.names, authority),
         *resume.routes(nouns.tasks, nouns.places, nouns.accounts, parts.resumptions, authority),

@@ -66,6 +66,10 @@ class Documents(Protocol):
         """Write on the principal's behalf; the seq, once it is durable. ``build`` may be called twice."""
         ...
 
+    async def deliver(self, name: DocName, principal: Principal, update: bytes, generation: int) -> int:
+        """Take a v1 update of the principal's, whole or not at all; the seq, once it is durable."""
+        ...
+
     def rename(self, user: UserId, name: str) -> None:
         """From here on a person is shown in them by that name."""
         ...

@@ -36,7 +36,7 @@ class Host(Protocol[Guest_contra]):
         ...
 
     def heard(self, room: Guest_contra, edited: bool, keys: Sequence[KeySet]) -> None:
-        """Something was committed, and set these keys; ``edited`` if by somebody's hand rather than by a resync."""
+        """Something was committed, and set these keys; ``edited`` unless it only erased somebody."""
         ...
 
 

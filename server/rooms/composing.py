@@ -44,8 +44,7 @@ def compose(
     if fresh:
         claims = (Claim(client, principal.key, False, composed=True),)
         verdict = verdict._replace(delta=verdict.delta._replace(claims=claims))
-    who = principal
-    room.submit(verdict, Actor(who.key, who.user, who.agent, who.device, who.session, who.token, via))
+    room.submit(verdict, Actor.of(principal, via))
 
 
 def _client_id(room: Room, principal: Principal) -> tuple[ClientId, bool]:

@@ -77,11 +77,6 @@ class Connection:
         self._barriers: tuple[bytes, ...] = ()
         self._typist: tuple[Principal, Actor] | None = None  # who is named for keystrokes: made once for many
 
-    def actor(self, via: str) -> Actor:
-        """Who is to be named for what comes by this connection."""
-        who = self.principal
-        return Actor(who.key, who.user, who.agent, who.device, who.session, who.token, via)
-
     def change_role(self, role: Role) -> None:
         """From the next frame on; a page is told. Who may write now is asked for what was refused before."""
         before, self.role = self.role, role
@@ -152,7 +147,7 @@ class Connection:
         """What ``_hear`` and ``_settle`` come to for nearly every frame there is, with little in between."""
         typist = self._typist
         if typist is None or typist[0] is not self.principal:
-            typist = self._typist = self.principal, self.actor("socket")
+            typist = self._typist = self.principal, Actor.of(self.principal, "socket")
         actor = typist[1]
         verdict = self.room.gate.admit(parse(update), actor.principal, "update")
         if verdict.__class__ is Admit and verdict.parsed.update and self.quota is None:
@@ -239,7 +234,7 @@ class Connection:
             if verdict.update and self.quota is not None and not self.quota.spend(len(verdict.update)):
                 self.end(CLOSE_TOO_FAST, WHY)
             elif verdict.update:
-                self.room.submit(verdict, self.actor("socket" if kind == "update" else "sync"))
+                self.room.submit(verdict, Actor.of(self.principal, "socket" if kind == "update" else "sync"))
             elif kind == "update":
                 self.room.when_released(lambda: self.send(update_frame(update)))  # known: a receipt, but no news
             if kind == "step2":

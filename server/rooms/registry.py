@@ -20,7 +20,7 @@ from server.domain.access import Principal, Role, may_write
 from server.domain.clock import Clock
 from server.domain.errors import CLOSE, CLOSE_RESTART, Unavailable
 from server.domain.log import DocKey, LogFailed, Snapshot, UpdateLog
-from server.rooms import composing, lanes, slices
+from server.rooms import composing, delivering, lanes, slices
 from server.rooms.around import Around
 from server.rooms.compacting import Offload
 from server.rooms.compactions import Compactions
@@ -176,16 +176,34 @@ class Rooms:
             for _ in range(composing.TRIES):
                 before = composing.NOTHING if fresh else await composing.look_up(room, build)
                 async with room.lock:
-                    self._revoked.check(principal, name)
-                    self._demoted.check(principal, name)
-                    if room.dead:
-                        raise Unavailable()
+                    self._require_writer(principal, room)
                     if before.holds(room):
                         composing.compose(room, principal, before.entries, build, via, self._quotas.of(principal))
                         break
             else:
                 raise Unavailable("others keep changing this; please try again")
             return await room.released()
+
+    async def deliver(self, name: DocName, principal: Principal, update: bytes, generation: int) -> int:
+        """Take what a principal wrote while nobody heard them, whole or not at all. The seq, once it is durable.
+
+        Raises Invalid, TooLarge and Conflict for what can't be taken, and as ``compose`` does.
+        """
+        async with self.room(name) as room:
+            parsed = await delivering.read(room, update)
+            async with room.lock:
+                verdict = await delivering.judge(room, principal, parsed, generation)
+                self._require_writer(principal, room)
+                delivering.submit(room, principal, verdict)
+                await room.bring_ahead(verdict.parsed)
+            return await room.released()
+
+    def _require_writer(self, principal: Principal, room: Room) -> None:
+        """Raise Forbidden for who was authenticated before a revocation or demotion, Unavailable in a dead room."""
+        self._revoked.check(principal, room.name)
+        self._demoted.check(principal, room.name)
+        if room.dead:
+            raise Unavailable()
 
     async def revoke(self, matches: Matches, code: int, why: str) -> None:
         """I5: once this returns, nothing of whom it matches is committed, and nothing is handed to its transport.

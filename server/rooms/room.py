@@ -192,7 +192,7 @@ class Room:
         try:
             for entry, parsed, set_keys in landed:
                 frames.append(self._take_in(entry.update, parsed))
-                edited = edited or entry.actor.via != "sync"
+                edited = edited or entry.actor.via != "erasure"
                 keys += set_keys
             self._fan_out(frames)
         finally:

@@ -87,7 +87,7 @@ def _submit(room: Room, update: bytes, stub: UserId) -> None:
     principal = PrincipalKey(f"user:{stub}")
     verdict = room.gate.admit(parse(update), principal, "update")
     if isinstance(verdict, Admit) and verdict.update:
-        room.submit(verdict, Actor(principal, stub, None, None, None, None, "sync"))
+        room.submit(verdict, Actor(principal, stub, None, None, None, None, "erasure"))
 
 
 def _within(spans: Sequence[tuple[int, int]], clock: int) -> bool:

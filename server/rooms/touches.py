@@ -24,7 +24,12 @@ class Touches:
             self._touched.add(name.task)
 
     async def flush(self) -> None:
-        """Write what was gathered."""
+        """Write what was gathered. Raises Unavailable; then it is gathered still."""
         touched, self._touched = self._touched, set()
-        if touched:
+        if not touched:
+            return
+        try:
             await self._tasks.touch(touched, self._clock.now())
+        except BaseException:
+            self._touched |= touched
+            raise

@@ -284,5 +284,9 @@ class Desk:
         marks = {task: seq for task, seq in heard.items() if task not in self._said}
         for task in self._said:
             self._heard.setdefault(task, heard[task])
-        if marks:
-            await self._turns.heard(marks)
+        try:
+            if marks:
+                await self._turns.heard(marks)
+        except BaseException:
+            self._heard = {**marks, **self._heard}
+            raise

@@ -106,17 +106,32 @@ def test_9_what_is_typed_offline_waits_and_arrives_without_a_reload(anew: Home) 
     phone.picture("offline-phone-dark")
     row = phone.page.locator(".tasks li").filter(has_text=task)
     phone.page.get_by_role("link", name="All tasks").click()
-    expect(row).to_contain_text("Not all sent")
+    expect(row).to_contain_text("Not all sent yet")
+    phone.picture("offline-list-phone-dark")
     phone.context.set_offline(False)
     expect(phone.page.get_by_label("New task")).to_be_visible()
-    expect(row).to_contain_text("Not all sent")  # only an open task sends
+    expect(row).not_to_contain_text("Not all sent")  # they go out from here; nobody has to open each task
+    expect(laptop.editor).to_contain_text("offline.")
     phone.open_task(task).wait_until("saved")
     for device in (laptop, phone):
         expect(device.editor).to_contain_text("offline.")
         expect(device.editor).to_contain_text("Meanwhile.")
     expect(laptop.people).to_contain_text("2 devices")
+
+
+def test_what_was_written_offline_goes_out_while_another_task_is_open(anew: Home) -> None:
+    laptop, phone, _ = anew
+    phone.write("before. ").wait_until("saved")
+    phone.context.set_offline(True)
+    phone.wait_until("offline")
+    phone.write("On the train.")
+    expect(phone.light).to_contain_text("kept on this device")
     phone.page.get_by_role("link", name="All tasks").click()
-    expect(row).not_to_contain_text("Not all sent")
+    phone.context.set_offline(False)
+    phone.page.get_by_label("New task").fill("Something else")
+    phone.page.get_by_role("button", name="Start").click()
+    phone.wait_until("saved")
+    expect(laptop.editor).to_contain_text("On the train.")
 
 
 def test_the_name_and_the_documents_of_a_task_are_live_too(anew: Home) -> None:

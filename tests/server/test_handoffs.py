@@ -254,7 +254,7 @@ VISITOR = {
     "GET /tasks", "GET /tasks/{id}", "PATCH /tasks/{id}", "GET /tasks/{id}/working-set", "GET /tasks/{id}/resume",
     "GET /tasks/{id}/authors", "GET /tasks/{id}/turns", "GET /tasks/{id}/policy", "GET /tasks/{id}/agents",
     "POST /tasks/{id}/agents/stop", "GET /tasks/{id}/address", "GET /tasks/{id}/members", "POST /tasks/{id}/messages",
-    "POST /tasks/{id}/tickets", "POST /sessions", "POST /signout", "GET /me",
+    "POST /tasks/{id}/updates", "POST /tasks/{id}/tickets", "POST /sessions", "POST /signout", "GET /me",
 }  # fmt: skip
 """All that a device may ask for which came by a handoff, of what has no id of another kind in it."""
 
@@ -263,6 +263,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "POST /tasks": {"name": "x"}, "POST /handoffs": {"task": "{task}"}, "PATCH /sessions/{id}": {"task_id": None},
     "POST /tasks/{id}/members": {"user": "eve", "role": "viewer"},
     "PATCH /tasks/{id}/members/{user}": {"role": "viewer"},
+    "POST /tasks/{id}/updates": {"update": "AAA=", "generation": 0},
     "PUT /tasks/{id}/policy": {"resume": "members", "device": "any", "confirm": "none"},
     "PATCH /devices/{id}": {"name": "x"},
     "POST /passkeys": {"credential": {}}, "PATCH /passkeys/{id}": {"name": "x"},

@@ -52,6 +52,7 @@ ROLES: list[tuple[str, str, dict[str, Any] | None, Role]] = [
     ("GET", "/tasks/{id}/export?format=yjs", None, Role.VIEWER),
     ("POST", "/tasks/{id}/tickets", {}, Role.VIEWER),
     ("POST", "/tasks/{id}/messages", {"text": "hello"}, Role.EDITOR),
+    ("POST", "/tasks/{id}/updates", {"update": "AAA=", "generation": 1}, Role.EDITOR),
     ("PATCH", "/tasks/{id}", {"status": "paused"}, Role.EDITOR),
     ("POST", "/tasks/{id}/members", {"user": "eve", "role": "viewer"}, Role.OWNER),
     ("GET", "/tasks/{id}/policy", None, Role.VIEWER),

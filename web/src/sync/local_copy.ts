@@ -198,6 +198,13 @@ export async function readCopy(name: string): Promise<{ doc: Y.Doc; reached: Uin
   return isThere ? { doc, reached: copy.reached } : null;
 }
 
+/** Whether a document holds more than a state vector covers; where there is none, nobody can tell. */
+export function isBeyond(doc: Y.Doc, reached: Uint8Array | null): boolean {
+  if (!reached) return false;
+  const known = Y.decodeStateVector(reached);
+  return [...Y.decodeStateVector(Y.encodeStateVector(doc))].some(([client, clock]) => clock > (known.get(client) ?? 0));
+}
+
 /** How many could not be read. */
 function applyAll(doc: Y.Doc, updates: Uint8Array[], origin: unknown): number {
   let broken = 0;

@@ -9,7 +9,7 @@ import * as Y from "yjs";
 
 import { lostBetween, type Lost } from "../doc/unsent";
 import { Problem, type Api, type Task, type Ticket } from "./api";
-import { LocalCopy, readCopy, type Keeping } from "./local_copy";
+import { isBeyond, LocalCopy, readCopy, type Keeping } from "./local_copy";
 import { Neighbours } from "./neighbours";
 import type { Told } from "./notices";
 import type { Session } from "./session";
@@ -45,13 +45,6 @@ async function knownOr(kept: { task: Task; unsent: boolean }, asked: Promise<Tas
     forget();
     throw error;
   }
-}
-
-/** Whether a document holds more than a state vector covers; where there is none, nobody can tell. */
-function isBeyond(doc: Y.Doc, reached: Uint8Array | null): boolean {
-  if (!reached) return false;
-  const known = Y.decodeStateVector(reached);
-  return [...Y.decodeStateVector(Y.encodeStateVector(doc))].some(([client, clock]) => clock > (known.get(client) ?? 0));
 }
 
 /** What of a copy is through. An older generation may have more than the one that follows, also of what was confirmed. */

@@ -5,6 +5,7 @@ import { keyed } from "lit/directives/keyed.js";
 
 import { Api, Problem, type Me } from "../sync/api";
 import { onSignedOut, tellSignedOut } from "../sync/notices";
+import { Outbox } from "../sync/outbox";
 import { Session } from "../sync/session";
 import { Shelf } from "../sync/shelf";
 import { unsentIn } from "../sync/unsent_words";
@@ -36,7 +37,7 @@ const SOON = 3_000;
 
 type State =
   | { kind: "starting" }
-  | { kind: "in"; shelf: Shelf }
+  | { kind: "in"; shelf: Shelf; outbox: Outbox }
   | { kind: "out"; why: string; anew?: boolean }
   | { kind: "revoked"; words: string }
   | { kind: "failed"; why: string };
@@ -49,6 +50,7 @@ export class Page extends PageElement {
     notice: { state: true },
     isAtDevices: { state: true },
     isAtAccount: { state: true },
+    stuck: { state: true },
   };
 
   declare state: State;
@@ -58,6 +60,8 @@ export class Page extends PageElement {
   declare notice: string;
   declare isAtDevices: boolean;
   declare isAtAccount: boolean;
+  /** The tasks whose words wait until they are opened. */
+  declare stuck: ReadonlySet<string>;
   readonly #api = new Api();
   readonly #session = new Session(this.#api);
   /** Whether this browser's key is another person's than who wants to come in. */
@@ -73,6 +77,7 @@ export class Page extends PageElement {
     this.notice = "";
     this.isAtDevices = false;
     this.isAtAccount = false;
+    this.stuck = new Set();
     this.#speak();
     onLanguage(() => this.#speak());
   }
@@ -84,7 +89,11 @@ export class Page extends PageElement {
     this.addEventListener("go", (event) => this.#go((event as CustomEvent<string>).detail));
     this.addEventListener("signed-out", (event) => this.#out((event as CustomEvent<string>).detail));
     this.addEventListener("revoked", (event) => void this.#revoked((event as CustomEvent<string | null>).detail));
-    this.#unwatch = whileSeen(() => void this.#whoAmI(), NOW_AND_THEN);
+    addEventListener("online", this.#send);
+    this.#unwatch = whileSeen(() => {
+      void this.#whoAmI();
+      this.#send();
+    }, NOW_AND_THEN);
     this.#unhear = onSignedOut(() => void this.#lookAgain());
     this.addEventListener(SIGN_OUT, () => void this.#signOut());
     this.addEventListener("joined", (event) => this.#joined((event as CustomEvent<string>).detail));
@@ -98,6 +107,7 @@ export class Page extends PageElement {
     super.disconnectedCallback();
     removeEventListener("popstate", this.#moved);
     removeEventListener("hashchange", this.#keyed);
+    removeEventListener("online", this.#send);
     this.#unhear?.();
     this.#unwatch?.();
   }
@@ -149,6 +159,7 @@ export class Page extends PageElement {
           .shelf=${shelf}
           .me=${me}
           ?isFirst=${this.isFirst}
+          .stuck=${this.stuck}
         ></clew-task-list>`;
     return html`<clew-handoff-notices .api=${api} .me=${me}></clew-handoff-notices>
     ${this.notice ? html`<p class="failure page-notice" role="alert">${this.notice}</p>` : nothing}${page}
@@ -242,7 +253,11 @@ export class Page extends PageElement {
   #enter(me: Me): void {
     adoptLanguage(me.language ?? null);
     const known = this.state.kind === "in" ? this.state.shelf.me : null;
-    if (known?.id !== me.id || known.visiting?.until !== me.visiting?.until) this.state = { kind: "in", shelf: new Shelf(me) };
+    if (known?.id !== me.id || known.visiting?.until !== me.visiting?.until) {
+      const shelf = new Shelf(me);
+      this.state = { kind: "in", shelf, outbox: new Outbox(this.#api, shelf) };
+    }
+    this.#send();
   }
 
   /** Whether a device that was let in to one task has been kept, or has it for longer. */
@@ -340,6 +355,13 @@ export class Page extends PageElement {
     this.state = { kind: "failed", why: whyOf(error) };
   }
 
+  /** What waits in tasks that are not open here. */
+  readonly #send = (): void => {
+    const { state } = this;
+    if (state.kind !== "in") return;
+    void state.outbox.send(TASK.exec(this.path)?.[1]).then(() => (this.stuck = state.outbox.stuck));
+  };
+
   readonly #keyed = (): void => {
     if (location.hash.startsWith("#k=")) void this.#start();
   };
@@ -349,6 +371,7 @@ export class Page extends PageElement {
     this.notice = "";
     this.path = location.pathname;
     this.#focus();
+    this.#send();
   };
 
   #go(path: string): void {

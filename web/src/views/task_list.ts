@@ -24,6 +24,7 @@ export class TaskList extends PageElement {
     shelf: { attribute: false },
     me: { attribute: false },
     isFirst: { type: Boolean },
+    stuck: { attribute: false },
     tasks: { state: true },
     withheld: { state: true },
     candidate: { state: true },
@@ -38,6 +39,8 @@ export class TaskList extends PageElement {
   declare me: Me;
   /** Whether the page was opened here, rather than come back to from a task. */
   declare isFirst: boolean;
+  /** The tasks that have to be opened for what was written in them to go out. */
+  declare stuck: ReadonlySet<string>;
   declare tasks: Task[] | null;
   declare candidate: Candidate | null;
   declare isOffline: boolean;
@@ -51,6 +54,7 @@ export class TaskList extends PageElement {
 
   constructor() {
     super();
+    this.stuck = new Set();
     this.tasks = null;
     this.candidate = null;
     this.isOffline = false;
@@ -139,13 +143,17 @@ export class TaskList extends PageElement {
       <a href="/t/${task.id}" @click=${(event: MouseEvent) => follow(this, event, `/t/${task.id}`)}>
         <span>
           <span class="task-name">${task.name}</span>
-          ${waiting.has(task.id) ? html`<span class="waiting">${say("list.unsent")}</span>` : nothing}
+          ${waiting.has(task.id) ? html`<span class="waiting">${this.#unsent(task)}</span>` : nothing}
         </span>
         <span class="quiet"
           >${task.status === "open" ? "" : `${say(STATUSES[task.status])} · `}<time title=${inFull(at)}>${ago(at)}</time></span
         >
       </a>
     </li>`;
+  }
+
+  #unsent(task: Task): string {
+    return say(this.stuck.has(task.id) ? "list.stuck" : "list.unsent");
   }
 
   readonly #load = async (): Promise<void> => {

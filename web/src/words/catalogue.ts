@@ -180,7 +180,8 @@ export const CATALOGUE = {
     "The server cannot be reached. These are the tasks kept on this device; you can go on writing in them.",
     "无法连接服务器。以下是保存在此设备上的任务，您可以继续编辑。",
   ],
-  "list.unsent": ["Not all sent: open it to send", "尚未全部发送：请打开以发送"],
+  "list.unsent": ["Not all sent yet", "尚未全部发送"],
+  "list.stuck": ["Not all sent: open it to send", "尚未全部发送：请打开以发送"],
   "list.over": ["{n} finished|{n} finished", "已结束 {n} 项"],
 
   "status.open": ["Open", "进行中"],

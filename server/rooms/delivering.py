@@ -1,0 +1,48 @@
+"""What somebody wrote while nobody heard them, brought later and without a socket.
+
+Owns that it is taken as an answer to our SyncStep1 would be, but whole or not at all. Must never use an engine.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from crdt_docs.errors import Malformed
+from crdt_docs.errors import TooLarge as OverBound
+from crdt_docs.updates.parse import Parsed
+from server.domain.access import Principal
+from server.domain.errors import ClewError, Conflict, Forbidden, Invalid, TooLarge
+from server.domain.log import Actor
+from server.rooms.room import Room
+from server.rooms.verdict import Admit, Refuse
+
+_REFUSALS: Final = {error().close: error for error in (Forbidden, Conflict, Invalid, TooLarge)}
+
+
+async def read(room: Room, update: bytes) -> Parsed:
+    """The update, parsed. Raises Invalid and TooLarge."""
+    try:
+        return await room.parse(update)
+    except OverBound as error:
+        raise TooLarge(str(error)) from None
+    except Malformed as error:
+        raise Invalid(str(error)) from None
+
+
+async def judge(room: Room, principal: Principal, parsed: Parsed, generation: int) -> Admit:
+    """What the gate says to it; the caller holds ``lock``. Raises what refuses it."""
+    if generation != room.generation:
+        raise Conflict("This is of another generation of the document.", "generation")
+    verdict = await room.resolve(parsed, principal.key, "step2")
+    if isinstance(verdict, Refuse):
+        refusal: type[ClewError] = _REFUSALS.get(verdict.code, Invalid)
+        raise refusal(verdict.why)
+    if not isinstance(verdict, Admit) or verdict.lacking:
+        raise Conflict("It builds on what is not here, or is under somebody else's client id.", "gap")
+    return verdict
+
+
+def submit(room: Room, principal: Principal, admit: Admit) -> None:
+    """Send it on its way to the log; nothing if all of it was known."""
+    if admit.update:
+        room.submit(admit, Actor.of(principal, "sync"))
