@@ -116,10 +116,11 @@ class Revocation:
         await self._note("login.ended", Principal(login.user, "", device=login.device), login.id)
 
     async def member(self, by: Principal, task: TaskId, user: UserId) -> None:
-        """Take a member off the task. Raises Conflict for its last owner."""
-        if not await self._of.tasks.remove_member(task, user):
+        """Take a member off the task, for good where it is not they who leave. Raises Conflict for its last owner."""
+        now = self._clock.now()
+        if not await self._of.tasks.remove_member(task, user, None if user == by.user else now):
             raise NotFound
-        await self._of.tokens.revoke_grants(task, user, self._clock.now())
+        await self._of.tokens.revoke_grants(task, user, now)
         self._authority.forget(task, user)
         await self._live.revoke(
             lambda who, name: who.user == user and name.task == task, _REVOKED, "you are not on this task any more"
@@ -134,7 +135,7 @@ class Revocation:
         Who may not write has no agent that does. ``own``: who came by a link stays when that is withdrawn. Raises
         Conflict for the last owner.
         """
-        changed = await self._of.tasks.set_role(task, user, role, until, own=own)
+        changed = await self._of.tasks.set_role(task, user, role, self._clock.now(), until, own=own)
         if changed is None:
             raise NotFound
         if role < Role.EDITOR:

@@ -11,6 +11,7 @@ from server.domain.errors import Conflict
 from server.domain.language import Language
 from server.domain.share import MOST_LINKS, Joined, Share, ShareId, guest_name
 from server.domain.user import User
+from server.store import ceilings
 from server.store.database import Database, Row, Transaction
 from server.store.users import name_key
 
@@ -70,6 +71,7 @@ class Shares:
     async def join(self, share: Share, user: UserId, now: float) -> Joined | None:
         """Put the user on the task by the link. Whoever has a place keeps it as it is, and no use is counted.
 
+        Nobody gets more by it than an owner has given them since it was made.
         None if the link is not open any more: of all who try for its last use at once, one gets it.
         """
         async with self._database.transaction() as tx:
@@ -114,22 +116,24 @@ async def _join(tx: Transaction, share: Share, user: UserId, now: float) -> Join
     )
     if row is not None:
         return Joined(Role(row[0]), fresh=False)
-    taken = await tx.all(
+    bound = await ceilings.under(tx, share, user, now)
+    taken = bound and await tx.all(
         f"UPDATE shares SET uses = uses + 1, used_at = ?2 WHERE id = ?1 AND {_OPEN} RETURNING id", share.id, now
     )
-    if not taken:
+    if not bound or not taken:
         return None
+    role, until = bound
     await tx.all(
         "INSERT INTO members (task, user, role, since, until, share) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
         " ON CONFLICT (task, user) DO UPDATE SET role = ?3, since = ?4, until = ?5, share = ?6",
         share.task,
         user,
-        share.role,
+        role,
         now,
-        share.expires_at,
+        until,
         share.id,
     )
-    return Joined(share.role, fresh=True)
+    return Joined(role, fresh=True)
 
 
 async def _add_guest(tx: Transaction, language: Language, now: float) -> User:

@@ -14,6 +14,7 @@ from server.domain.access import Role
 from server.domain.errors import Conflict, NotFound, Unavailable
 from server.domain.share import ShareId
 from server.domain.task import Member, NamedBy, Status, Task
+from server.store import ceilings
 from server.store.database import Database, Row, Transaction
 
 _TASK: Final = "t.id, t.name, t.status, t.created_by, t.created_at, t.updated_at, t.named_by"
@@ -193,7 +194,7 @@ class Tasks:
         return _member(row) if row else None
 
     async def add_member(self, task: TaskId, user: UserId, role: Role, at: float, until: float | None = None) -> Member:
-        """Put the user on the task. Raises Conflict if they are on it, NotFound if either is not there."""
+        """Put the user on the task, as an owner. Raises Conflict if they are on it, NotFound if either is not there."""
         async with self._database.transaction() as tx:
             if await tx.one("SELECT 1 FROM members WHERE task = ? AND user = ?", task, user):
                 raise Conflict("They are on this task already.")
@@ -208,10 +209,11 @@ class Tasks:
                 )
             except Conflict:
                 raise NotFound() from None
+            await ceilings.put(tx, task, user, role, until, at)
             return await _read_member(tx, task, user)
 
     async def set_role(
-        self, task: TaskId, user: UserId, role: Role, until: float | None = None, *, own: bool = False
+        self, task: TaskId, user: UserId, role: Role, at: float, until: float | None = None, *, own: bool = False
     ) -> Member | None:
         """Change what a member may do, and until when. Raises Conflict if the task would lose its last owner.
 
@@ -229,16 +231,22 @@ class Tasks:
             ):
                 return None
             await _keep_an_owner(tx, task)
+            await ceilings.put(tx, task, user, role, until, at)
             return await _read_member(tx, task, user)
 
-    async def remove_member(self, task: TaskId, user: UserId) -> bool:
-        """Take the user off the task, with their tokens and tickets for it. Raises Conflict for the last owner."""
+    async def remove_member(self, task: TaskId, user: UserId, at: float | None) -> bool:
+        """Take the user off the task, with their tokens and tickets for it. Raises Conflict for the last owner.
+
+        ``at`` is when an owner did so, None where they left: then a link that they have lets them in again.
+        """
         async with self._database.transaction() as tx:
             if not await tx.all("DELETE FROM members WHERE task = ? AND user = ? RETURNING user", task, user):
                 return False
             await _keep_an_owner(tx, task)
             await tx.all("DELETE FROM tickets WHERE task = ? AND user = ?", task, user)
             await tx.all("DELETE FROM tokens WHERE task = ? AND user = ?", task, user)
+            if at is not None:
+                await ceilings.put(tx, task, user, None, None, at)
             return True
 
 

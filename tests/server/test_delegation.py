@@ -125,5 +125,5 @@ async def test_a_task_keeps_an_owner_who_has_no_end(wire: Wire) -> None:
         await owner.post(f"/tasks/{task}/members", {**ending, "role": "viewer", "until": at(wire, -1)})
     ).status == 422
     with pytest.raises(Conflict):
-        await wire.app.nouns.tasks.set_role(task, owner.user, Role.OWNER, wire.app.clock.now() + 60)
+        await wire.app.nouns.tasks.set_role(task, owner.user, Role.OWNER, 0.0, wire.app.clock.now() + 60)
     assert (await owner.get(f"/tasks/{task}")).json["role"] == "owner"

@@ -116,7 +116,7 @@ async def test_a_lookup_under_way_does_not_outlive_a_change(nouns: Nouns, ana: U
     async with anyio.create_task_group() as group:
         group.start_soon(authority.role, Principal(bob.id, "bob"), task)
         await places.read.wait()
-        await nouns.tasks.set_role(task, bob.id, Role.VIEWER)
+        await nouns.tasks.set_role(task, bob.id, Role.VIEWER, 0.0)
         authority.forget(task, bob.id)
         places.go.set()
     assert await authority.role(Principal(bob.id, "bob"), task) is Role.VIEWER

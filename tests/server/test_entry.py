@@ -200,7 +200,7 @@ async def test_a_role_that_changes_while_somebody_comes_in_is_the_one_they_have(
         who = Principal(bob.id, bob.name, authenticated_at=1.0)
 
         async def demote() -> None:
-            await at.nouns.tasks.set_role(at.name.task, bob.id, Role.VIEWER)
+            await at.nouns.tasks.set_role(at.name.task, bob.id, Role.VIEWER, 0.0)
             at.authority.forget(at.name.task, bob.id)
             await at.rooms.change_role(at.name.task, bob.id, Role.VIEWER, until=77.0)
 
@@ -209,7 +209,7 @@ async def test_a_role_that_changes_while_somebody_comes_in_is_the_one_they_have(
         assert connection.role is Role.VIEWER
 
         async def remove() -> None:
-            await at.nouns.tasks.remove_member(at.name.task, bob.id)
+            await at.nouns.tasks.remove_member(at.name.task, bob.id, 0.0)
             at.authority.forget(at.name.task, bob.id)
 
         at.authority.forget(at.name.task, bob.id)

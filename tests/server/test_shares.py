@@ -261,3 +261,40 @@ async def test_who_does_not_meet_what_a_task_asks_burns_no_use_also_after_a_plac
     refused = await bob.post("/shares/redeem", link["shown"])
     assert (refused.status, refused.json["reason"]) == (403, "policy_device") and TITLE not in str(refused.body)
     assert (await owner.get(f"/tasks/{task}/shares")).json["shares"][0]["uses"] == 0
+
+
+async def test_nobody_comes_back_by_an_older_link_to_more_than_an_owner_has_left_them(wire: Wire) -> None:
+    app, ann = wire.app, await wire.app.sign_in()
+    task, bob = await ann.new_task(), await app.sign_in("bob")
+    old = await a_link(ann, task, role="editor", uses=50, sign_in=True)
+    member = f"/tasks/{task}/members/{bob.user}"
+
+    async def came() -> str | int:
+        answer = await bob.post("/shares/redeem", old["shown"])
+        return str(answer.json["role"]) if answer.status == 200 else answer.status
+
+    assert await came() == "editor"
+    assert (await bob.delete(member)).status == 204
+    assert await came() == "editor"  # who left comes back as they were
+
+    assert (await ann.patch(member, {"role": "viewer"})).status == 200
+    assert (await bob.delete(member)).status == 204
+    assert await came() == "viewer"
+    soon = app.clock.now() + 60
+    assert (await ann.patch(member, {"role": "viewer", "until": iso(soon)})).status == 200
+    assert (await bob.delete(member)).status == 204
+    assert await came() == "viewer"
+    me = next(one for one in (await ann.get(f"/tasks/{task}/members")).json["members"] if one["user"] == bob.user)
+    assert me["until"] == iso(soon)
+    app.clock.advance(61)
+    assert await came() == 404
+
+    assert (await ann.delete(member)).status == 204
+    assert await came() == 404
+    assert (await ann.get(f"/tasks/{task}/shares")).json["shares"][0]["uses"] == 4  # none was burned for nothing
+    app.clock.advance(1)
+    new = await a_link(ann, task, role="commenter", sign_in=True)
+    assert (await bob.post("/shares/redeem", new["shown"])).json["role"] == "commenter"
+    assert (await ann.delete(member)).status == 204
+    assert (await ann.post(f"/tasks/{task}/members", {"user": "bob", "role": "editor"})).status == 201
+    assert (await bob.get(f"/tasks/{task}")).json["role"] == "editor"

@@ -108,7 +108,7 @@ async def test_roles_decide_at_the_write_itself(nouns: Nouns, ann: User, bob: Us
     await nouns.tasks.add_member(task.id, bob.id, Role.VIEWER, 11.0)
     assert await nouns.tasks.patch(bob.id, task.id, 12.0, name="x") is None
     assert not await nouns.tasks.delete(bob.id, task.id)
-    await nouns.tasks.set_role(task.id, bob.id, Role.EDITOR)
+    await nouns.tasks.set_role(task.id, bob.id, Role.EDITOR, 12.0)
     assert (await nouns.tasks.patch(bob.id, task.id, 12.0, name="x")) is not None
     assert not await nouns.tasks.delete(bob.id, task.id)
     members = await nouns.tasks.members(bob.id, task.id)
@@ -118,14 +118,14 @@ async def test_roles_decide_at_the_write_itself(nouns: Nouns, ann: User, bob: Us
 async def test_a_task_never_loses_its_last_owner(nouns: Nouns, ann: User, bob: User, task: Task) -> None:
     await nouns.tasks.add_member(task.id, bob.id, Role.EDITOR, 11.0)
     with pytest.raises(Conflict):
-        await nouns.tasks.remove_member(task.id, ann.id)
+        await nouns.tasks.remove_member(task.id, ann.id, 12.0)
     with pytest.raises(Conflict):
-        await nouns.tasks.set_role(task.id, ann.id, Role.EDITOR)
+        await nouns.tasks.set_role(task.id, ann.id, Role.EDITOR, 12.0)
     assert await nouns.tasks.role(ann.id, task.id) == Role.OWNER
-    await nouns.tasks.set_role(task.id, bob.id, Role.OWNER)
-    assert await nouns.tasks.remove_member(task.id, ann.id)
-    assert not await nouns.tasks.remove_member(task.id, ann.id)
-    assert await nouns.tasks.set_role(task.id, ann.id, Role.VIEWER) is None
+    await nouns.tasks.set_role(task.id, bob.id, Role.OWNER, 12.0)
+    assert await nouns.tasks.remove_member(task.id, ann.id, 12.0)
+    assert not await nouns.tasks.remove_member(task.id, ann.id, 12.0)
+    assert await nouns.tasks.set_role(task.id, ann.id, Role.VIEWER, 12.0) is None
 
 
 async def test_owners_that_leave_at_the_same_time_leave_one(nouns: Nouns, ann: User, bob: User, task: Task) -> None:
@@ -134,7 +134,7 @@ async def test_owners_that_leave_at_the_same_time_leave_one(nouns: Nouns, ann: U
 
     async def leave(user: UserId) -> None:
         try:
-            if await nouns.tasks.remove_member(task.id, user):
+            if await nouns.tasks.remove_member(task.id, user, 12.0):
                 left.append(user)
         except Conflict:
             pass
@@ -309,7 +309,7 @@ async def test_what_stands_behind_a_ticket_is_looked_at_when_it_is_used(
     await nouns.tokens.revoke(bob.id, token.id, 11.0)
     await nouns.sessions.end(bob.id, session.id, 11.0)
     await nouns.devices.revoke(bob.id, device.id, 11.0)
-    await nouns.tasks.remove_member(task.id, bob.id)
+    await nouns.tasks.remove_member(task.id, bob.id, 12.0)
     for secret in (by_token, by_session, by_device, plain):
         assert await nouns.tickets.redeem(secret, task.id, 12.0) is None
     with pytest.raises(NotFound):

@@ -240,7 +240,7 @@ async def test_a_grant_is_the_lesser_of_editor_and_the_user_s_role_for_minutes(s
 
 async def test_who_may_not_write_any_more_gets_no_agent_to_write(scene: Scene) -> None:
     turn = await scene.say("a", by=scene.bob)
-    await scene.nouns.tasks.set_role(scene.task, scene.bob, Role.COMMENTER)
+    await scene.nouns.tasks.set_role(scene.task, scene.bob, Role.COMMENTER, NOW)
     with pytest.raises(Conflict):
         await scene.lease(turn)
     assert await scene.all() == [("failed", 1, ("a",))]
@@ -249,7 +249,7 @@ async def test_who_may_not_write_any_more_gets_no_agent_to_write(scene: Scene) -
 async def test_a_renewal_after_a_demotion_ends_the_turn(scene: Scene) -> None:
     turn = await scene.say("a", by=scene.bob)
     leased = await scene.lease(turn)
-    await scene.nouns.tasks.set_role(scene.task, scene.bob, Role.VIEWER)
+    await scene.nouns.tasks.set_role(scene.task, scene.bob, Role.VIEWER, NOW)
     assert (await scene.nouns.turns.renew(turn.id, scene.host, NOW)).given is None
     assert await scene.all() == [("failed", 1, ("a",))] and await scene.lives(leased) is None
 
@@ -259,7 +259,7 @@ async def test_only_the_turns_of_who_may_not_write_any_more_are_ended(scene: Sce
     leased = await scene.lease(bobs)
     await scene.say("c", by=scene.bob)
     assert await scene.nouns.turns.dismiss(NOW) == []
-    await scene.nouns.tasks.set_role(scene.task, scene.bob, Role.COMMENTER)
+    await scene.nouns.tasks.set_role(scene.task, scene.bob, Role.COMMENTER, NOW)
     ended = await scene.nouns.turns.dismiss(NOW)
     assert [(before.status, after.status, after.why) for before, after in ended] == [
         ("running", "failed", GONE), ("queued", "failed", GONE),
