@@ -41,6 +41,8 @@ class Contents:
 
     meta: Item
     documents: list[Document]
+    retired_documents: list[Document]
+    """Those that somebody took away; they can be put back, words and all."""
     constraints: list[Item]
     decisions: list[Item]
     questions: list[Item]
@@ -57,6 +59,7 @@ class Contents:
         documents = [{"id": d.id, "title": d.title, "markdown": write_markdown(d.body)} for d in self.documents]
         return {
             "documents": documents,
+            "retired_documents": [{"id": d.id, "title": d.title, "status": "retired"} for d in self.retired_documents],
             "constraints": self.constraints,
             "decisions": self.decisions,
             "questions": self.questions,
@@ -76,7 +79,8 @@ def read_contents(doc: Doc[Any]) -> Contents:
         bodies = {key: _body(_entries(value).get("body")) for key, value in roots["outputs"].items()}
         return Contents(
             meta=_meta(roots["meta"]),
-            documents=_documents(roots["documents"]),
+            documents=_documents(roots["documents"], retired=False),
+            retired_documents=_documents(roots["documents"], retired=True),
             constraints=_items(roots["constraints"], _constraint),
             decisions=_decisions(roots["decisions"]),
             questions=_items(roots["questions"], _question),
@@ -272,10 +276,12 @@ def _call(key: str, fields: dict[str, Any]) -> Item:
     }
 
 
-def _documents(root: dict[str, Any]) -> list[Document]:
+def _documents(root: dict[str, Any], *, retired: bool) -> list[Document]:
     found: list[tuple[float, str, Document]] = []
     for key, value in root.items():
         fields = _entries(value)
+        if _said(fields.get("retired")) is not retired:
+            continue
         body = _body(fields.get("body", None if fields else value))
         found.append((document_order(fields), key, Document(key, words(fields.get("title")), body)))
     found.sort(key=lambda entry: entry[:2])

@@ -89,13 +89,13 @@ def next_step(text: str, *, by: str, at: int, source: str | None = None) -> Entr
 
 
 def note(*, by: str, at: int, why: str | None = None) -> Entry:
-    """The entry that retires a constraint or drops a question: who, when and why."""
+    """The entry that retires a constraint or a document, or drops a question: who, when and why."""
     return {"by": by, "at": at, "why": why}
 
 
 def document(title: str, *, order: float, kind: str = "text") -> Entry:
     """A document to write in; ``order`` sorts it among the others."""
-    return {"title": Words(title), "kind": kind, "order": order, "body": Body()}
+    return {"title": Words(title), "kind": kind, "order": order, "body": Body(), "retired": {}}
 
 
 def output(

@@ -134,6 +134,10 @@ class WorkingSet:
                 append_nodes(self.body("outputs", key), nodes)
         return key
 
+    def retire_document(self, document: str, why: str | None = None) -> str:
+        """Take a document away; its words stay, and it can be put back."""
+        return self._add(self._field("documents", document, "retired"), self._note(why))
+
     def append(self, document: str, nodes: Iterable[Node]) -> None:
         """Add blocks at the end of a document, for this peer to go on in. Raises Malformed as ``append_nodes`` does."""
         with self._change():

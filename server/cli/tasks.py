@@ -111,6 +111,8 @@ def _working_set(said: dict[str, Any]) -> str:
     parts = [f"{task['name']} ({task['status']}, {task['id']}, seq {said['seq']})"]
     for document in said["documents"]:
         parts.append(f"\n# {document['title'] or 'Untitled'}\n\n{document['markdown'].strip()}")
+    if removed := said["retired_documents"]:
+        parts.append("\nRemoved documents: " + ", ".join(document["title"] or "Untitled" for document in removed))
     for kind in KINDS:
         items = said[kind]
         if items:

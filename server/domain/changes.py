@@ -79,7 +79,7 @@ def find_changes(
         if key not in found or (found[key].at or 0) < (change.at or 0):
             found[key] = change
     for kind, key, what, party in list(found):
-        if what == "retired":
+        if what in ("retired", "removed"):
             found.pop((kind, key, "edited", party), None)  # ending something may take an edit
     order = {place: number for number, place in enumerate(entries)}
     return sorted(found.values(), key=lambda change: (change.at or 0, order.get(change.place, len(order))))
@@ -124,6 +124,7 @@ def excerpt(text: str) -> str:
 def _entries(ledger: Mapping[str, Any]) -> dict[tuple[str, str], Item]:
     found = {(root, item["id"]): item for root in KINDS if root != "meta" for item in ledger.get(root, [])}
     goal = ledger.get("meta", {}).get("goal") or ""
+    found |= {("documents", item["id"]): item for item in ledger.get("retired_documents", [])}
     found["meta", "goal"] = {"id": "goal", "text": goal, "status": "current"}
     return found
 
@@ -148,9 +149,9 @@ def _written(
 def _deed(one: Written, item: Item) -> str:
     if one.path.field is None:
         return "added" if one.made else "edited"
-    ended = one.path.field in ("retired", "dropped", "state") and item["status"] in ("retired", "dropped", *OVER)
+    ended = one.path.field in ("retired", "dropped", "state") and item.get("status") in ("retired", "dropped", *OVER)
     if ended and one.path.root != "outputs":
-        return "retired"
+        return "removed" if one.path.root == "documents" else "retired"
     return "answered" if one.made and one.path.field == "answers" else "edited"
 
 

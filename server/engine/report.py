@@ -16,7 +16,9 @@ _USUAL: Final = frozenset(("active", "current", "answered", "sent", "draft"))
 
 
 def task_report(contents: Contents, title: str) -> list[Node | Span]:
-    """Name and goal, documents, outputs, decisions, constraints, questions, conversation; empty parts left out.
+    """Name and goal, documents, outputs, decisions, constraints, questions, removed documents, conversation.
+
+    Empty parts are left out.
 
     Documents keep their open suggestions, for what writes them to show or to leave.
     """
@@ -24,17 +26,22 @@ def task_report(contents: Contents, title: str) -> list[Node | Span]:
     if contents.meta["goal"]:
         out.append(_paragraph(contents.meta["goal"]))
     for document in contents.documents:
-        if list(settled(document.body)):
-            out += [_heading(2, document.title or "Document"), *document.body]
+        out += _document(document.body, document.title or "Document")
     for output in contents.outputs:
         heading = _heading(2, _noted(output["title"] or "Output", output["status"]))
         out += [heading, *contents.bodies.get(output["id"], [])]
     out += _section("Decisions", map(_entry, contents.decisions))
     out += _section("Constraints", map(_entry, contents.constraints))
     out += _section("Questions", map(_question, contents.questions))
+    for document in contents.retired_documents:
+        out += _document(document.body, _noted(document.title or "Document", "removed"))
     if contents.messages:
         out += [_heading(2, "Conversation"), *map(_message, contents.messages)]
     return out
+
+
+def _document(body: Sequence[Node | Span], title: str) -> Sequence[Node | Span]:
+    return [_heading(2, title), *body] if list(settled(body)) else []
 
 
 def _heading(level: int, text: str) -> Node:

@@ -19,6 +19,14 @@ class DocumentAnswer(Answer):
     markdown: str
 
 
+class RetiredDocument(Answer):
+    """A document that somebody took away; it can be put back."""
+
+    id: str
+    title: str
+    status: str
+
+
 class WorkingSet(Answer):
     """The document at ``seq``. There may be more in it than is named here."""
 
@@ -26,6 +34,7 @@ class WorkingSet(Answer):
 
     seq: int
     documents: list[DocumentAnswer]
+    retired_documents: list[RetiredDocument]
     constraints: list[Item]
     decisions: list[Item]
     questions: list[Item]

@@ -10,7 +10,7 @@ from crdt_docs.contents import Contents
 
 def nothing() -> Contents:
     meta = {"schema": 1, "name": "", "status": "open", "goal": ""}
-    return Contents(meta, [], [], [], [], [], [], [], [], {"text": ""}, {})
+    return Contents(meta, [], [], [], [], [], [], [], [], [], {"text": ""}, {})
 
 
 async def test_without_a_model_the_clerk_thinks() -> None:

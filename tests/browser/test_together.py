@@ -134,6 +134,30 @@ def test_what_was_written_offline_goes_out_while_another_task_is_open(anew: Home
     expect(laptop.editor).to_contain_text("On the train.")
 
 
+def test_a_document_is_taken_away_and_put_back_and_nobody_who_writes_in_it_loses_a_word(anew: Home) -> None:
+    laptop, phone, _ = anew
+    laptop.page.get_by_role("button", name="+ Document").click()
+    laptop.page.get_by_label("Title of the document").fill("Draft")
+    laptop.write("Clause 1.").wait_until("saved")
+    phone.page.get_by_role("button", name="Draft").click()
+    expect(phone.editor).to_contain_text("Clause 1.")
+
+    laptop.page.get_by_role("button", name="Remove this document").click()
+    tabs = laptop.page.get_by_role("navigation", name="Documents")
+    expect(tabs.get_by_role("button", name="Draft")).to_have_count(0)
+    expect(laptop.page.get_by_label("Title of the document")).to_have_value("Notes")
+    laptop.page.get_by_text("1 removed document").click()
+    laptop.picture("removed-document-laptop")
+
+    expect(phone.page.get_by_text("This document was removed")).to_be_visible()
+    phone.write(" Clause 2.").wait_until("saved")
+    phone.picture("removed-document-phone-dark")
+    laptop.page.get_by_role("listitem").filter(has_text="Draft").get_by_role("button", name="Put back").click()
+    expect(laptop.editor).to_contain_text("Clause 2.")
+    expect(phone.page.get_by_text("This document was removed")).to_have_count(0)
+    expect(laptop.page.get_by_text("removed document")).to_have_count(0)
+
+
 def test_the_name_and_the_documents_of_a_task_are_live_too(anew: Home) -> None:
     laptop, phone, _ = anew
     name = laptop.page.get_by_label("Name of the task")

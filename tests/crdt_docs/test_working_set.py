@@ -355,3 +355,20 @@ def test_nesting_that_would_overflow_the_stack_is_cut_short_and_not_followed() -
         place = place.children.insert(0, XmlElement("blockquote"))
     place.children.insert(0, XmlText("deep"))
     assert read(doc)["documents"][0]["id"] == "d"
+
+
+def test_a_document_that_was_taken_away_keeps_its_words_and_what_is_written_in_it_meanwhile(
+    pair: tuple[WorkingSet, WorkingSet],
+) -> None:
+    ann, wei = pair
+    draft = ann.add_document("Draft", "Clause 1.")
+    meet(ann, wei)
+    note = ann.retire_document(draft, "it went out")
+    wei.append(draft, [Node("paragraph", {}, [Span("Clause 2.")])])
+    meet(ann, wei)
+    for side in pair:
+        found = read(side.doc)
+        assert [one["title"] for one in found["documents"]] == ["Notes"]
+        assert found["retired_documents"] == [{"id": draft, "title": "Draft", "status": "retired"}]
+    del ann._field("documents", draft, "retired")[note]
+    assert [one["markdown"] for one in read(ann.doc)["documents"]] == ["", "Clause 1.\n\nClause 2.\n"]

@@ -47,6 +47,7 @@ def working_set(**more: Any) -> Contents:
     made = Contents(
         meta={"schema": 1, "name": "Acme contract", "status": "open", "goal": "Sign before March."},
         documents=[document("d1", "Draft", "Clause 7: either party may end this agreement with notice.")],
+        retired_documents=[],
         constraints=[
             constraint("c1", CRITICAL, "critical"),
             constraint("c2", "Write British English.", "normal"),

@@ -16,7 +16,15 @@ SAID_AT = 1_000_000
 def contents(**parts: Any) -> Contents:
     """A working set that holds only these parts."""
     empty: dict[str, Any] = {name: [] for name in ("documents", "constraints", "decisions", "questions", "outputs")}
-    empty |= {"messages": [], "slots": [], "calls": [], "meta": {}, "summary": {}, "bodies": {}}
+    empty |= {
+        "retired_documents": [],
+        "messages": [],
+        "slots": [],
+        "calls": [],
+        "meta": {},
+        "summary": {},
+        "bodies": {},
+    }
     return Contents(**(empty | parts))
 
 

@@ -84,6 +84,16 @@ async def test_who_comes_back_is_told_exactly_what_others_did_and_on_which_devic
     assert (await bench.resume(phone)).looked_at == bench.clock.now() - 660
 
 
+async def test_a_document_that_somebody_took_away_is_told_by_its_title(bench: Bench) -> None:
+    phone, (draft,) = await seen(bench, lambda work: work.add_document("Cover letter", "Dear all,"))
+    laptop = await (await bench.person("Wei", "laptop")).open()
+    await laptop.do(lambda work: work.retire_document(draft))
+    assert await bench.changes(phone) == [("removed", "document", "Cover letter", "Wei", "laptop", None)]
+    told = (await bench.resume(phone)).resumption
+    assert told.text.endswith(": “Wei” on “laptop” removed the document “Cover letter” (just now).")
+    assert "删除了文档“Cover letter”" in (await bench.resume(phone, "zh")).resumption.text
+
+
 async def test_compaction_and_a_restart_and_anothers_edit_lose_nothing_of_it(tmp_path: Path) -> None:
     async with bench_over(tmp_path) as bench:
         phone, (old,) = await seen(bench, lambda work: work.decide("Net 30"))

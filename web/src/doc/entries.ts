@@ -89,17 +89,21 @@ export function answer(doc: Y.Doc, question: string, text: string, supersedes: r
   }, LEDGER);
 }
 
-/** Retire a constraint or drop a question: a note beside it, by whom and when. */
-export function takeBack(doc: Y.Doc, name: "constraints" | "questions", id: string, who: Writer): void {
+/** What can be taken back, and where the note of it goes. */
+const TAKEN_BACK = { constraints: "retired", questions: "dropped", documents: "retired" } as const;
+type Retractable = keyof typeof TAKEN_BACK;
+
+/** Retire a constraint, drop a question or take a document away: a note beside it, by whom and when. */
+export function takeBack(doc: Y.Doc, name: Retractable, id: string, who: Writer): void {
   doc.transact(() => {
-    const notes = inner(doc, name, id, name === "constraints" ? "retired" : "dropped");
+    const notes = inner(doc, name, id, TAKEN_BACK[name]);
     if (notes) put(notes, orderedId(), trace(who));
   }, LEDGER);
 }
 
 /** Let it stand again: the notes go. */
-export function putBack(doc: Y.Doc, name: "constraints" | "questions", id: string): void {
-  doc.transact(() => inner(doc, name, id, name === "constraints" ? "retired" : "dropped")?.clear(), LEDGER);
+export function putBack(doc: Y.Doc, name: Retractable, id: string): void {
+  doc.transact(() => inner(doc, name, id, TAKEN_BACK[name])?.clear(), LEDGER);
 }
 
 export function setStep(doc: Y.Doc, id: string, state: "open" | "done" | "dropped"): void {

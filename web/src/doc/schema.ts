@@ -5,6 +5,8 @@
 
 import * as Y from "yjs";
 
+import { isSaid } from "./values";
+
 export const SCHEMA_VERSION = 1;
 
 export const ROOTS = [
@@ -33,6 +35,7 @@ export interface TaskDocument {
   kind: string;
   order: number;
   body: Y.XmlFragment;
+  isRetired: boolean;
 }
 
 export interface Meta {
@@ -54,14 +57,21 @@ export function readMeta(doc: Y.Doc): Readable {
   return { kind: "readable", meta: { schema, name: words(meta.get("name")), status: words(meta.get("status")), goal } };
 }
 
-/** The task's documents in their order; entries that are not what the schema says are left out, not guessed at. */
+/** The task's documents in their order, also those that were taken away; what is not as the schema says is left out. */
 export function readDocuments(doc: Y.Doc): TaskDocument[] {
   const found: TaskDocument[] = [];
   root(doc, "documents").forEach((entry, id) => {
     if (!(entry instanceof Y.Map)) return;
     const [title, body, order] = [entry.get("title"), entry.get("body"), entry.get("order")];
     if (!(title instanceof Y.Text) || !(body instanceof Y.XmlFragment)) return;
-    found.push({ id, title, kind: words(entry.get("kind")), order: typeof order === "number" ? order : 0, body });
+    found.push({
+      id,
+      title,
+      kind: words(entry.get("kind")),
+      order: typeof order === "number" ? order : 0,
+      body,
+      isRetired: isSaid(entry.get("retired")),
+    });
   });
   return found.sort((a, b) => a.order - b.order || (a.id < b.id ? -1 : 1));
 }
@@ -77,6 +87,7 @@ export function addDocument(doc: Y.Doc, title: string): string {
     entry.set("kind", "text");
     entry.set("order", last ? last.order + 1 : 0);
     entry.set("body", new Y.XmlFragment());
+    entry.set("retired", new Y.Map());
   });
   return id;
 }

@@ -7,6 +7,7 @@ import { html, nothing } from "lit";
 import { keyed } from "lit/directives/keyed.js";
 import type * as Y from "yjs";
 
+import { putBack, takeBack, type Writer } from "../doc/entries";
 import { addDocument, readDocuments, root, type TaskDocument } from "../doc/schema";
 import { bindText } from "../doc/text_change";
 import type { TaskSync } from "../sync/task_sync";
@@ -14,9 +15,13 @@ import { say } from "../words/language";
 import type { Beginning, TaskEditor } from "./editor";
 import { PageElement, whyOf } from "./element";
 
+/** Fields of a document whose changes are seen outside of its body. */
+const SHOWN = new Set<string | number>(["title", "retired"]);
+
 export class DocumentsView extends PageElement {
   static override properties = {
     sync: { attribute: false },
+    who: { attribute: false },
     editable: { type: Boolean },
     chosen: {},
     place: { attribute: false },
@@ -24,6 +29,7 @@ export class DocumentsView extends PageElement {
   };
 
   declare sync: TaskSync;
+  declare who: Writer;
   declare editable: boolean;
   /** The id of the document to show; the first where there is no such one. */
   declare chosen: string;
@@ -32,6 +38,8 @@ export class DocumentsView extends PageElement {
   declare failure: string;
   #unbind: (() => void) | null = null;
   #bound: Y.Text | null = null;
+  /** The document that was shown last: it stays when somebody else takes it away, for one may be writing in it. */
+  #last = "";
 
   constructor() {
     super();
@@ -57,8 +65,9 @@ export class DocumentsView extends PageElement {
   }
 
   override render() {
-    const all = readDocuments(this.sync.doc);
-    const shown = this.#shownOf(all);
+    const every = readDocuments(this.sync.doc);
+    const [all, removed] = [every.filter((one) => !one.isRetired), every.filter((one) => one.isRetired)];
+    const shown = this.#shownOf(every);
     return html`<nav class="tabs" aria-label=${say("document.all")}>
         ${all.map(
           (one) =>
@@ -72,12 +81,46 @@ export class DocumentsView extends PageElement {
         )}
         ${this.editable ? html`<button type="button" class="add" @click=${this.#add}>${say("document.add")}</button>` : nothing}
       </nav>
-      ${shown ? this.#sheet(shown) : html`<p class="quiet">${say("document.none")}</p>`}`;
+      ${shown?.isRetired ? html`<p class="notice">${say("document.is_removed")} ${this.#back(shown)}</p>` : nothing}
+      ${shown ? this.#sheet(shown) : html`<p class="quiet">${say("document.none")}</p>`}
+      ${this.editable && shown && !shown.isRetired ? this.#foot(shown) : nothing} ${removed.length ? this.#removed(removed) : nothing}`;
+  }
+
+  #foot({ id }: TaskDocument) {
+    return html`<p class="document-foot"><button type="button" class="link" @click=${() => this.#remove(id)}>${say("document.remove")}</button></p>`;
+  }
+
+  #removed(removed: TaskDocument[]) {
+    return html`<details class="removed">
+      <summary>${say("document.removed", { n: removed.length })}</summary>
+      <ul>
+        ${removed.map(
+          (one) => html`<li><span class="task-name">${one.title.toString() || say("document.untitled")}</span> ${this.#back(one)}</li>`,
+        )}
+      </ul>
+    </details>`;
+  }
+
+  #back({ id }: TaskDocument) {
+    if (!this.editable) return nothing;
+    const back = (): void => {
+      putBack(this.sync.doc, "documents", id);
+      this.#choose(id);
+    };
+    return html`<button type="button" @click=${back}>${say("ledger.put_back")}</button>`;
+  }
+
+  #remove(id: string): void {
+    takeBack(this.sync.doc, "documents", id, this.who);
+    this.#last = "";
+    this.#choose(readDocuments(this.sync.doc).find((one) => !one.isRetired)?.id ?? "");
   }
 
   protected override updated(): void {
     const field = this.querySelector<HTMLInputElement>("#document-title");
-    const title = this.#shownOf(readDocuments(this.sync.doc))?.title ?? null;
+    const shown = this.#shownOf(readDocuments(this.sync.doc));
+    this.#last = shown?.id ?? "";
+    const title = shown?.title ?? null;
     if (!field || title === this.#bound) return;
     this.#release();
     this.#bound = title;
@@ -116,8 +159,9 @@ export class DocumentsView extends PageElement {
     return { document, caret: this.querySelector<TaskEditor>("clew-editor")?.caret ?? null };
   }
 
-  #shownOf(all: TaskDocument[]): TaskDocument | undefined {
-    return all.find((one) => one.id === this.chosen) ?? all[0];
+  #shownOf(every: TaskDocument[]): TaskDocument | undefined {
+    const find = (id: string): TaskDocument | undefined => every.find((one) => one.id === id);
+    return find(this.chosen) ?? find(this.#last) ?? every.find((one) => !one.isRetired);
   }
 
   #choose(id: string): void {
@@ -130,7 +174,8 @@ export class DocumentsView extends PageElement {
 
   readonly #heard = (events: Y.YEvent<Y.AbstractType<unknown>>[], transaction: Y.Transaction): void => {
     // every letter of a body comes by here too: only titles and entries change what this view shows
-    if (events.some((event) => event.path.length < 2 || event.path.at(1) === "title")) this.requestUpdate();
+    const isShown = ({ path }: Y.YEvent<Y.AbstractType<unknown>>): boolean => path.length < 2 || SHOWN.has(path[1]!);
+    if (events.some(isShown)) this.requestUpdate();
     if (!transaction.local) this.dispatchEvent(new CustomEvent("wrote", { bubbles: true }));
   };
 

@@ -224,6 +224,7 @@ export class TaskPage extends PageElement {
             <clew-documents
               class="panel panel-document"
               .sync=${open.sync}
+              .who=${{ name: this.me.name }}
               .chosen=${this.chosen}
               ?editable=${this.#mayWrite}
               .place=${this.#place!.caret}
