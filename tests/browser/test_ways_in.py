@@ -194,5 +194,5 @@ def test_who_is_invited_joins_and_lets_their_own_command_line_in(
     page.get_by_label("To go on, type your name").fill("Bob")
     look(phone, "erase-phone")
     page.get_by_role("button", name="Erase me for good").click()
-    expect(page.get_by_text("You are signed out")).to_be_visible()
+    expect(page.get_by_text("You are erased from this server")).to_be_visible()
     assert "Bob" not in house.clew("user", "list")

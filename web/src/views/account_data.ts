@@ -87,7 +87,7 @@ export class OwnData extends PageElement {
     if (confirm !== this.name) return void (this.failure = say("own.not_name"));
     void this.#attempt(async (accounts) => {
       await accounts.erase({ confirm, texts: data.has("texts"), dry_run: false });
-      this.dispatchEvent(new CustomEvent(SIGN_OUT, { bubbles: true })); // the page then forgets what it has kept
+      this.dispatchEvent(new CustomEvent(SIGN_OUT, { detail: say("own.erased"), bubbles: true })); // the page then forgets what it has kept
     });
   };
 

@@ -95,7 +95,7 @@ export class Page extends PageElement {
       this.#send();
     }, NOW_AND_THEN);
     this.#unhear = onSignedOut(() => void this.#lookAgain());
-    this.addEventListener(SIGN_OUT, () => void this.#signOut());
+    this.addEventListener(SIGN_OUT, (event) => void this.#signOut((event as CustomEvent<string | null>).detail));
     this.addEventListener("joined", (event) => this.#joined((event as CustomEvent<string>).detail));
     this.addEventListener("signed-in", () => this.#signedIn());
     this.addEventListener(SHOW_DEVICES, () => void this.#show(() => import("./devices_dialog"), "isAtDevices"));
@@ -307,7 +307,7 @@ export class Page extends PageElement {
   }
 
   /** The server first: while it is away, nobody is signed out, and nothing is forgotten. */
-  async #signOut(): Promise<void> {
+  async #signOut(why: string | null): Promise<void> {
     if (this.state.kind !== "in") return;
     const { shelf } = this.state;
     try {
@@ -315,7 +315,7 @@ export class Page extends PageElement {
     } catch (error) {
       if (!(error instanceof Problem) || error.code !== "unauthenticated") return void (this.notice = whyOf(error));
     }
-    this.state = { kind: "out", why: say("sign_in.signed_out") };
+    this.state = { kind: "out", why: why ?? say("sign_in.signed_out") };
     history.replaceState(null, "", "/");
     this.path = "/";
     sessionStorage.clear();

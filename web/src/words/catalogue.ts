@@ -127,6 +127,10 @@ export const CATALOGUE = {
   "own.texts": ["Also take my words out of the shared tasks", "同时删除我在共享任务中的文字"],
   "own.confirm": ["To go on, type your name: {name}", "要继续，请输入您的名字：{name}"],
   "own.erase_sure": ["Erase me for good", "永久清除"],
+  "own.erased": [
+    "You are erased from this server, and nothing is kept in this browser.",
+    "您的数据已从此服务器清除，此浏览器中未保留任何内容。",
+  ],
   "own.not_name": ["That is not your name.", "这不是您的名字。"],
 
   "grant.title": ["Let a program in", "允许程序访问"],
