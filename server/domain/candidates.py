@@ -62,11 +62,12 @@ class Prior:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """``score`` is in 0..1 and only orders; ``why`` are sentences for the user."""
+    """``score`` is in 0..1 and only orders; ``why`` are sentences for the user; ``worked``: they were on it before."""
 
     task: Task
     score: float
     why: str
+    worked: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,10 @@ def rank(priors: Sequence[Prior], now: float, first_message: str = "", language:
     shares = _shares([*(one.belief for one in weighed), 0.0 if silent else _belief_in_new(message)])
     best = [
         Candidate(
-            one.prior.task, round(share, 4), reasons.why(message, one.like, _when(one.prior, now, language), language)
+            one.prior.task,
+            round(share, 4),
+            reasons.why(message, one.like, _when(one.prior, now, language), language),
+            one.prior.work is not None,
         )
         for one, share in zip(weighed[:LIMIT], shares, strict=False)
     ]

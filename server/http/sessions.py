@@ -63,12 +63,14 @@ class CandidateTask(Answer):
 class CandidateAnswer(Answer):
     """A task that the session may be about. ``score`` is in 0..1 and only orders; ``why`` is for the user to read.
 
-    Of what the user said, ``why`` quotes what the task says as well; it never quotes the task.
+    Of what the user said, ``why`` quotes what the task says as well; it never quotes the task. ``worked``: the user was
+    on it before; false of one that they were put on and have not begun.
     """
 
     task: CandidateTask
     score: float
     why: str
+    worked: bool
 
 
 class SessionBegun(Answer):
@@ -269,7 +271,7 @@ def _work(one: Unfinished, device: DeviceId | None) -> Work | None:
 
 def _candidate(candidate: Candidate) -> CandidateAnswer:
     task = CandidateTask(id=candidate.task.id, name=candidate.task.name)
-    return CandidateAnswer(task=task, score=candidate.score, why=candidate.why)
+    return CandidateAnswer(task=task, score=candidate.score, why=candidate.why, worked=candidate.worked)
 
 
 def _answer(session: Session) -> SessionAnswer:

@@ -127,6 +127,7 @@ def test_an_owner_puts_people_on_a_task_and_off_it_and_a_viewer_only_sees_who_is
 
     wei = devices.new("small phone", "dark", "zh-CN")
     wei.page.goto(shared_server.new_link("mei").replace("localhost", "127.0.0.1"))
+    expect(wei.page.get_by_role("region", name=f"“{home.task}”您还没有看过")).to_be_visible()
     wei.page.get_by_role("link", name=home.task).first.click()
     wei.page.get_by_role("button", name="菜单").click()
     wei.page.get_by_role("button", name="成员").click()

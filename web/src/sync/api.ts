@@ -17,17 +17,15 @@ export interface Task {
   named_by?: "none" | "agent" | "user";
 }
 
-/** A task that a new session may be about; `why` is a sentence for the person. */
+/** A task that a new session may be about; `why` is a sentence for the person. `worked`: absent where the server is older. */
 export interface Candidate {
   task: { id: string; name: string };
   score: number;
   why: string;
+  worked?: boolean;
 }
 
-export interface Begun {
-  id: string;
-  candidates: Candidate[];
-}
+export type Begun = { id: string; candidates: Candidate[] };
 
 /** An entry as the server reads it; what else it carries depends on its kind. */
 export interface Item {

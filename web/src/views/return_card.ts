@@ -32,7 +32,7 @@ export class ReturnCard extends PageElement {
 
   declare api: Api;
   declare me: Person;
-  declare candidate: Pick<Candidate, "task" | "why">;
+  declare candidate: Pick<Candidate, "task" | "why" | "worked">;
   /** Shown inside the task itself: then there is nothing to continue. */
   declare isOpen: boolean;
   declare resumption: Resumption | null;
@@ -60,8 +60,8 @@ export class ReturnCard extends PageElement {
   }
 
   override render() {
-    const { task, why } = this.candidate;
-    const heading = say("return.heading", { name: task.name });
+    const { task, why, worked } = this.candidate;
+    const heading = say(worked === false ? "return.first" : "return.heading", { name: task.name });
     return html`<section class="return" aria-labelledby="return-${task.id}">
       ${why ? html`<p class="eyebrow">${why}</p>` : nothing}
       <h2 id="return-${task.id}">${this.isOpen ? say("return.stands") : heading}</h2>

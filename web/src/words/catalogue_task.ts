@@ -2,6 +2,7 @@
 
 export const TASK = {
   "return.heading": ["You were working on “{name}”. Continue?", "您之前在处理“{name}”。要继续吗？"],
+  "return.first": ["“{name}” is new to you. Have a look?", "“{name}”您还没有看过。要看看吗？"],
   "return.stands": ["Where this stands", "当前状况"],
   "return.reading": ["Reading where it stands…", "正在读取当前状况…"],
   "return.continue": ["Continue", "继续"],
