@@ -92,7 +92,7 @@ async def test_signs_of_life_keep_a_busy_worker() -> None:
 
 async def test_a_worker_that_computes_may_be_silent_for_longer_but_not_for_ever() -> None:
     compute = "\n    end = time.monotonic() + {0}\n    while time.monotonic() < end: pass\n    say(word='boundary')"
-    async with nursery_of(compute.format(0.75), patience=0.5) as nursery:
+    async with nursery_of(compute.format(3), patience=2) as nursery:
         worker = await nursery.bear()
         assert await worker.hear() == Boundary()
         await worker.end()

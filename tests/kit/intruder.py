@@ -174,7 +174,7 @@ FOREIGN: Final[dict[Route, Attempt]] = {
     ("GET", "/tasks/{id}/shares"): Attempt("task"),
     ("DELETE", "/tasks/{id}/shares/{share}"): Attempt("task"),
     ("POST", "/tasks/{id}/messages"): Attempt("task", {"text": "boo"}),
-    ("POST", "/tasks/{id}/updates"): Attempt("task", {"update": "AAA=", "generation": 0}),
+    ("POST", "/tasks/{id}/updates"): Attempt("task", {"update": "AAA=", "generation": 1}),
     ("GET", "/tasks/{id}/working-set"): Attempt("task"),
     ("GET", "/tasks/{id}/resume"): Attempt("task"),
     ("GET", "/tasks/{id}/address"): Attempt("task"),
