@@ -111,6 +111,112 @@ test("what a tab of this browser wrote meanwhile is still to be sent", async () 
   expect([there("a"), [...shelf.waiting()]]).toEqual(["more one", []]);
 });
 
+/** An api that lets something happen between a request and its answer. */
+const during = (what: () => unknown): never =>
+  ({
+    ask: async (...asked: unknown[]) => {
+      const answer = await (api as { ask: (...asked: unknown[]) => Promise<unknown> }).ask(...asked);
+      await what();
+      return answer;
+    },
+  }) as never;
+
+test("what a tab of this browser deleted meanwhile is still to be sent", async () => {
+  const name = await wrote("a", "", "one two");
+  const tab = await LocalCopy.open(name, new Y.Doc());
+  await new Outbox(
+    during(() => tab.doc.getText("t").delete(0, 4)),
+    shelf,
+  ).send();
+  expect([there("a"), [...shelf.waiting()]]).toEqual(["one two", ["a"]]);
+  tab.close();
+  await new Outbox(api, shelf).send();
+  expect([there("a"), [...shelf.waiting()]]).toEqual(["two", []]);
+});
+
+test("who signs out while a request is under way leaves nothing in this browser", async () => {
+  await wrote("a", "", "one");
+  await new Outbox(
+    during(() => shelf.clear()),
+    shelf,
+  ).send();
+  expect(await indexedDB.databases()).toEqual([]);
+});
+
+test("what was written in a newer generation meanwhile is still to be sent", async () => {
+  const older = await wrote("a", "", "one");
+  await new Outbox(
+    during(() => {
+      shelf.setAside("a", older, "older", 2);
+      shelf.mark("a", true);
+    }),
+    shelf,
+  ).send();
+  expect([...shelf.waiting()]).toEqual(["a"]);
+});
+
+test("where the copy cannot be looked at again, it counts as not sent", async () => {
+  const name = await wrote("a", "", "one");
+  const open = indexedDB.open.bind(indexedDB);
+  await new Outbox(
+    during(() => {
+      indexedDB.open = () => {
+        throw new DOMException("the disk is gone");
+      };
+    }),
+    shelf,
+  ).send();
+  indexedDB.open = open;
+  expect([...shelf.waiting()]).toEqual(["a"]);
+  expect(await readCopy(name)).not.toBeNull();
+});
+
+test("a copy that cannot be read, or not all of it, waits for its task to be opened", async () => {
+  const name = await wrote("a", "", "one");
+  const copy = await LocalCopy.open(name, new Y.Doc());
+  const database = await new Promise<IDBDatabase>((resolve) => {
+    const request = indexedDB.open(name, 1);
+    request.onsuccess = () => resolve(request.result);
+  });
+  const transaction = database.transaction("updates", "readwrite");
+  transaction.objectStore("updates").add(new Uint8Array([255, 255, 255]));
+  await new Promise((resolve) => (transaction.oncomplete = resolve));
+  database.close();
+  copy.close();
+  shelf.open(taskOf("b"), 1); // the browser has thrown its copy away
+  shelf.mark("b", true);
+  const outbox = new Outbox(api, shelf);
+  await outbox.send();
+  expect([asked, [...outbox.stuck], [...shelf.waiting()]]).toEqual([[], ["a", "b"], ["a", "b"]]);
+});
+
+test("nobody's words go out once somebody else has signed in here", async () => {
+  await wrote("a", "", "Ann's");
+  new Shelf({ ...me, id: "u2", name: "Bob" });
+  await new Outbox(api, shelf).send();
+  expect([asked, [...shelf.waiting()]]).toEqual([[], ["a"]]);
+});
+
+test("what does not get through on a bad line does not keep the others waiting for ever", async () => {
+  await wrote("a", "", "long");
+  await wrote("b", "", "short");
+  trouble["a"] = new Problem(0, "unavailable", "it took too long");
+  const outbox = new Outbox(api, shelf);
+  await outbox.send();
+  await outbox.send();
+  expect([there("b"), [...shelf.waiting()]]).toEqual(["short", ["a"]]);
+});
+
+test("what another tab has sent meanwhile is not stuck any more", async () => {
+  await wrote("a", "", "one");
+  trouble["a"] = new Problem(409, "conflict", "of another generation", "generation");
+  const outbox = new Outbox(api, shelf);
+  await outbox.send();
+  shelf.mark("a", false);
+  await outbox.send();
+  expect([...outbox.stuck]).toEqual([]);
+});
+
 test("what is too long for one request waits for its task to be opened", async () => {
   await wrote("a", "", "x".repeat(700_001));
   const outbox = new Outbox(api, shelf);

@@ -189,13 +189,13 @@ export class LocalCopy {
   }
 }
 
-/** Read another copy without keeping it open; null where there is none. */
-export async function readCopy(name: string): Promise<{ doc: Y.Doc; reached: Uint8Array | null } | null> {
+/** Read another copy without keeping it open; null where there is none. `broken`: so many records could not be read. */
+export async function readCopy(name: string): Promise<{ doc: Y.Doc; reached: Uint8Array | null; broken: number } | null> {
   const doc = new Y.Doc();
   const copy = await LocalCopy.open(name, doc);
   const isThere = copy.keeping !== "failed" && doc.store.clients.size > 0;
   copy.close();
-  return isThere ? { doc, reached: copy.reached } : null;
+  return isThere ? { doc, reached: copy.reached, broken: copy.broken } : null;
 }
 
 /** Whether a document holds more than a state vector covers; where there is none, nobody can tell. */

@@ -4,6 +4,8 @@
  * taken: opening its task tells what can be done.
  */
 
+import type { Doc } from "yjs";
+
 import { Problem, type Api } from "./api";
 import type { Shelf } from "./shelf";
 
@@ -12,6 +14,8 @@ const LONGEST = 700_000;
 
 export class Outbox {
   readonly #stuck = new Set<string>();
+  /** How often each was tried. */
+  readonly #tries = new Map<string, number>();
   #open: string | undefined;
   #isSending = false;
 
@@ -32,8 +36,9 @@ export class Outbox {
     if (this.#isSending) return;
     this.#isSending = true;
     try {
-      for (const task of this.shelf.waiting()) {
+      for (const task of this.#due()) {
         if (task === this.#open || this.#stuck.has(task)) continue;
+        this.#tries.set(task, this.#triesOf(task) + 1);
         if (!(await this.#sendOne(task))) break;
       }
     } finally {
@@ -41,34 +46,54 @@ export class Outbox {
     }
   }
 
+  /** What waits, the least tried first: what is too long for a bad line must not hold the others up. */
+  #due(): string[] {
+    const waiting = this.shelf.waiting();
+    for (const task of this.#stuck) if (!waiting.has(task)) this.#stuck.delete(task);
+    return [...waiting].sort((a, b) => this.#triesOf(a) - this.#triesOf(b));
+  }
+
+  #triesOf(task: string): number {
+    return this.#tries.get(task) ?? 0;
+  }
+
   /** Whether to go on with the next. What knows documents is fetched where there is any to send. */
   async #sendOne(task: string): Promise<boolean> {
-    const kept = this.shelf.find(task);
-    if (!kept) return true;
-    const [{ isBeyond, readCopy, LocalCopy }, { toBase64 }, Y] = await Promise.all([
-      import("./local_copy"),
-      import("lib0/buffer"),
-      import("yjs"),
-    ]);
-    const name = this.shelf.nameOf(task, kept.generation, kept.copy);
-    const copy = await readCopy(name);
-    if (!copy) return true;
-    const update = Y.encodeStateAsUpdate(copy.doc, copy.reached ?? undefined);
     try {
+      const [{ readCopy }, { toBase64 }, Y] = await Promise.all([import("./local_copy"), import("lib0/buffer"), import("yjs")]);
+      const found = this.#find(task);
+      if (!found) return true;
+      const copy = await readCopy(found.name);
+      if (this.#find(task)?.name !== found.name) return true;
+      if (!copy || copy.broken) throw new Problem(422, "invalid", "");
+      const update = Y.encodeStateAsUpdate(copy.doc, copy.reached ?? undefined);
       if (update.length > LONGEST) throw new Problem(413, "too_large", "");
-      const body = { update: toBase64(update), generation: kept.generation };
+      const body = { update: toBase64(update), generation: found.generation };
       await this.api.ask("POST", `/tasks/${encodeURIComponent(task)}/updates`, body);
+      await this.#note(task, found.name, copy.doc);
     } catch (error) {
       if (!(error instanceof Problem) || ["unavailable", "unauthenticated"].includes(error.code)) return false;
       this.#stuck.add(task);
-      return true;
     }
-    const reached = Y.encodeStateVector(copy.doc);
-    const now = await LocalCopy.open(name, new Y.Doc());
-    now.note(reached);
-    // it may have been opened meanwhile, here or in another tab, and gone on
-    if (task !== this.#open && !isBeyond(now.doc, reached)) this.shelf.mark(task, false);
-    now.close();
     return true;
+  }
+
+  /** The copy to send from; null where it was let go of, or somebody else has come in meanwhile. */
+  #find(task: string): { name: string; generation: number } | null {
+    const kept = this.shelf.isCurrent ? this.shelf.find(task) : null;
+    return kept && { name: this.shelf.nameOf(task, kept.generation, kept.copy), generation: kept.generation };
+  }
+
+  /** So much is through. It may have been opened meanwhile, here or in another tab, and gone on, or have been given up. */
+  async #note(task: string, name: string, sent: Doc): Promise<void> {
+    if (this.#find(task)?.name !== name) return;
+    const [{ LocalCopy }, Y] = await Promise.all([import("./local_copy"), import("yjs")]);
+    // before the look at the copy: who writes after it marks the task anew
+    if (task !== this.#open) this.shelf.mark(task, false);
+    const now = await LocalCopy.open(name, new Y.Doc());
+    now.note(Y.encodeStateVector(sent));
+    const isAll = Y.equalSnapshots(Y.snapshot(now.doc), Y.snapshot(sent)); // what was only deleted moves no clock
+    if (!isAll && task !== this.#open && this.#find(task)?.name === name) this.shelf.mark(task, true);
+    now.close();
   }
 }

@@ -57,6 +57,11 @@ export class Shelf {
     return { id: me.id, name: me.name, device: me.device ?? null, continuation: me.continuation !== false };
   }
 
+  /** Whether nobody else has come in here since, in another tab: then requests are theirs, and so would be the words. */
+  get isCurrent(): boolean {
+    return Shelf.lastPerson(this.storage)?.id === this.me.id;
+  }
+
   /** The tasks of which there is a copy, the last opened first. */
   tasks(): Task[] {
     return Object.values(this.#all())
