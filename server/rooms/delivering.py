@@ -1,22 +1,50 @@
 """What somebody wrote while nobody heard them, brought later and without a socket.
 
-Owns that it is taken as an answer to our SyncStep1 would be, but whole or not at all. Must never use an engine.
+Owns that it is taken as an answer to our SyncStep1 would be, but whole or not at all, and that nobody's fill the way
+for all others. Must never use an engine.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from crdt_docs.errors import Malformed
 from crdt_docs.errors import TooLarge as OverBound
 from crdt_docs.updates.parse import Parsed
-from server.domain.access import Principal
-from server.domain.errors import ClewError, Conflict, Forbidden, Invalid, TooLarge
+from server.domain.access import Principal, PrincipalKey
+from server.domain.errors import ClewError, Conflict, Forbidden, Invalid, TooLarge, TooMany
 from server.domain.log import Actor
 from server.rooms.room import Room
 from server.rooms.verdict import Admit, Refuse
 
 _REFUSALS: Final = {error().close: error for error in (Forbidden, Conflict, Invalid, TooLarge)}
+
+MOST: Final = 2
+"""At a time, of one party: two of its devices come back at once. One worker parses all long updates there are, and a
+socket's come one after another, too."""
+
+
+class Deliveries:
+    """How many each party has under way."""
+
+    def __init__(self) -> None:
+        self._of: Counter[PrincipalKey] = Counter()
+
+    @contextmanager
+    def begin(self, principal: Principal) -> Iterator[None]:
+        """One more for the block. Raises TooMany."""
+        if self._of[principal.key] >= MOST:
+            raise TooMany("You are bringing something else; please try again in a moment.")
+        self._of[principal.key] += 1
+        try:
+            yield
+        finally:
+            self._of[principal.key] -= 1
+            if not self._of[principal.key]:
+                del self._of[principal.key]
 
 
 async def read(room: Room, update: bytes) -> Parsed:

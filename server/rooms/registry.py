@@ -82,6 +82,7 @@ class Rooms:
         self._sweeper: asyncio.Task[None] | None = None
         self._compactions = Compactions(log, offload, write, clock, self._tasks)
         self._quotas = Quotas(clock)
+        self._deliveries = delivering.Deliveries()
         self._revoked = Revocations()
         self._demoted = Revocations()
         self._closing = False
@@ -187,9 +188,10 @@ class Rooms:
     async def deliver(self, name: DocName, principal: Principal, update: bytes, generation: int) -> int:
         """Take what a principal wrote while nobody heard them, whole or not at all. The seq, once it is durable.
 
-        Raises Invalid, TooLarge and Conflict for what can't be taken, and as ``compose`` does.
+        Raises Invalid, TooLarge and Conflict for what can't be taken, TooMany, and as ``compose`` does.
         """
-        async with self.room(name) as room:
+        with self._deliveries.begin(principal), self._using(name) as slot:
+            room = await slot.room()
             parsed = await delivering.read(room, update)
             async with room.lock:
                 verdict = await delivering.judge(room, principal, parsed, generation)

@@ -144,6 +144,8 @@ class Room:
 
     async def released(self) -> int:
         """Wait until all that was admitted so far is released; the head then. Raises LogFailed if it failed."""
+        if self.dead and not self._underway.settled:
+            raise LogFailed()  # who waited when it ended was told; nobody tells who comes later
         await self._underway.wait()
         return self.head
 
