@@ -37,7 +37,7 @@ export class DocumentsView extends PageElement {
   declare place: ({ document: string } & Beginning) | null;
   declare failure: string;
   #unbind: (() => void) | null = null;
-  #bound: Y.Text | null = null;
+  #bound: { title: Y.Text; field: HTMLInputElement } | null = null;
   /** The document that was shown last: it stays when somebody else takes it away, for one may be writing in it. */
   #last = "";
 
@@ -81,13 +81,18 @@ export class DocumentsView extends PageElement {
         )}
         ${this.editable ? html`<button type="button" class="add" @click=${this.#add}>${say("document.add")}</button>` : nothing}
       </nav>
-      ${shown?.isRetired ? html`<p class="notice">${say("document.is_removed")} ${this.#back(shown)}</p>` : nothing}
+      ${shown?.isRetired ? html`<p class="notice" role="status">${say("document.is_removed")} ${this.#back(shown)}</p>` : nothing}
       ${shown ? this.#sheet(shown) : html`<p class="quiet">${say("document.none")}</p>`}
       ${this.editable && shown && !shown.isRetired ? this.#foot(shown) : nothing} ${removed.length ? this.#removed(removed) : nothing}`;
   }
 
+  /** A button of each document's own: a key that is held down, or a second click, must not take away the next one, too. */
   #foot({ id }: TaskDocument) {
-    return html`<p class="document-foot"><button type="button" class="link" @click=${() => this.#remove(id)}>${say("document.remove")}</button></p>`;
+    const remove = ({ detail }: MouseEvent): void => void (detail > 1 || this.#remove(id));
+    return keyed(
+      id,
+      html`<p class="document-foot"><button type="button" class="link" @click=${remove}>${say("document.remove")}</button></p>`,
+    );
   }
 
   #removed(removed: TaskDocument[]) {
@@ -120,11 +125,12 @@ export class DocumentsView extends PageElement {
     const field = this.querySelector<HTMLInputElement>("#document-title");
     const shown = this.#shownOf(readDocuments(this.sync.doc));
     this.#last = shown?.id ?? "";
-    const title = shown?.title ?? null;
-    if (!field || title === this.#bound) return;
+    const title = shown?.title;
+    if (title === this.#bound?.title && field === (this.#bound?.field ?? null)) return;
     this.#release();
-    this.#bound = title;
-    if (title) this.#unbind = bindText(field, title);
+    if (!title || !field) return;
+    this.#bound = { title, field };
+    this.#unbind = bindText(field, title);
   }
 
   #sheet({ id, title, body }: TaskDocument) {
