@@ -15,7 +15,7 @@ from crdt_docs.errors import Malformed
 from crdt_docs.errors import TooLarge as OverBound
 from crdt_docs.updates.parse import Parsed
 from server.domain.access import Principal, PrincipalKey
-from server.domain.errors import ClewError, Conflict, Forbidden, Invalid, TooLarge, TooMany
+from server.domain.errors import ClewError, Conflict, Forbidden, Invalid, TooLarge, TooMany, Unavailable
 from server.domain.log import Actor
 from server.rooms.room import Room
 from server.rooms.verdict import Admit, Refuse
@@ -58,7 +58,12 @@ async def read(room: Room, update: bytes) -> Parsed:
 
 
 async def judge(room: Room, principal: Principal, parsed: Parsed, generation: int) -> Admit:
-    """What the gate says to it; the caller holds ``lock``. Raises what refuses it."""
+    """What the gate says to it; the caller holds ``lock``. Raises what refuses it, Unavailable if it came too late.
+
+    All long updates wait for one worker, so it may have taken longer than revocations are remembered.
+    """
+    if room.clock.monotonic() - principal.authenticated_at >= room.limits.revocation_memory:
+        raise Unavailable
     if generation != room.generation:
         raise Conflict("This is of another generation of the document.", "generation")
     verdict = await room.resolve(parsed, principal.key, "step2")
