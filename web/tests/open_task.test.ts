@@ -223,3 +223,26 @@ test("signing out leaves nothing of a person, and nothing of another is touched"
   expect(localStorage.getItem("clew.kept.u1")).toBeNull();
   expect(other.tasks().map((one) => one.id)).toEqual(["t2"]);
 });
+
+test("nobody's words go out from an open task once somebody else has signed in here", async () => {
+  const it = await open();
+  await light(it, "saved");
+  for (const socket of server.sockets) socket.close();
+  new Shelf({ ...me, id: "u2", name: "Bob" });
+  say(it, "Ann's");
+  await expect(vi.waitFor(() => expect(constraints(server.doc)).toContain("Ann's"), { timeout: 400 })).rejects.toThrow();
+  new Shelf(me); // and back
+  await vi.waitFor(() => expect(constraints(server.doc)).toContain("Ann's"), { timeout: 8_000 });
+});
+
+test("a browser that can keep no more takes nobody for somebody else", () => {
+  new Shelf(me);
+  const full: Pick<Storage, "getItem" | "setItem" | "removeItem"> = {
+    getItem: (key) => localStorage.getItem(key),
+    removeItem: (key) => localStorage.removeItem(key),
+    setItem: () => {
+      throw new DOMException("full", "QuotaExceededError");
+    },
+  };
+  expect(new Shelf({ ...me, id: "u2", name: "Bob" }, full).isCurrent).toBe(true);
+});

@@ -214,7 +214,8 @@ export class OpenTask {
   }
 
   async #ticket(): Promise<string> {
-    const { api, session, task } = this.opening;
+    const { api, session, shelf, task } = this.opening;
+    if (!shelf.isCurrent) throw new Problem(0, "unavailable", "somebody else has signed in here");
     let ticket = this.#ticketInHand;
     this.#ticketInHand = null;
     if (!ticket) {

@@ -48,6 +48,7 @@ export class Shelf {
   ) {
     this.#key = `clew.kept.${me.id}`;
     write(storage, ME, me);
+    if (!this.isCurrent) remove(storage, ME); // it is full: then nobody is known, rather than somebody else
   }
 
   /** Who was here last: whose copies are shown while the server cannot be asked. */
@@ -59,7 +60,8 @@ export class Shelf {
 
   /** Whether nobody else has come in here since, in another tab: then requests are theirs, and so would be the words. */
   get isCurrent(): boolean {
-    return Shelf.lastPerson(this.storage)?.id === this.me.id;
+    const last = Shelf.lastPerson(this.storage);
+    return !last || last.id === this.me.id;
   }
 
   /** The tasks of which there is a copy, the last opened first. */
