@@ -83,9 +83,14 @@ class Revocation:
         await self._note("token.revoked", by, token)
 
     async def grant(self, user: UserId, grant: TokenId, why: str) -> None:
-        """End what an agent was given for the user's turn, and its connections; the turn itself has ended already."""
-        await self._of.tokens.revoke(user, grant, self._clock.now())
-        await self._live.revoke(lambda who, _: who.token == grant, _REVOKED, why)
+        """End what an agent was given for the user's turn, and its connections, also where the store fails.
+
+        The turn itself has ended already, and the grant with it: nobody comes back by it.
+        """
+        try:
+            await self._of.tokens.revoke(user, grant, self._clock.now())
+        finally:
+            await self._live.revoke(lambda who, _: who.token == grant, _REVOKED, why)
 
     async def device(self, by: Principal, device: DeviceId) -> Device:
         """End a device: its logins, tokens, tickets, sessions and connections."""

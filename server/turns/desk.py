@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from types import TracebackType
 from typing import Final, Protocol, Self
 
@@ -262,11 +262,12 @@ class Desk:
                 self._wake.set()
 
     async def _settle(self, changed: Iterable[tuple[Turn, Turn]], why: str = "this turn's lease was lost") -> None:
-        """End what lost turns were given, and tell who had them."""
-        for before, _ in changed:
-            if before.status == "running":
-                self.offers.stop(before)
-                await self._end_grant(before, why)
+        """End what lost turns were given, and tell who had them: all of them, for nobody finds them lost again."""
+        async with AsyncExitStack() as rest:
+            for before, _ in changed:
+                if before.status == "running":
+                    self.offers.stop(before)
+                    rest.push_async_callback(self._end_grant, before, why)
 
     async def _end_grant(self, turn: Turn, why: str) -> None:
         if turn.grant is not None:

@@ -10,13 +10,16 @@ from typing import Any
 import anyio
 import pytest
 from kit.app_under_test import HOST, Answered, AppUnderTest, Browser, app_under_test
+from kit.rooms import Peer
 
-from crdt_docs.ids import DocName, TaskId, TokenId, TurnId
+from crdt_docs.ids import DocName, TaskId, TokenId, TurnId, UserId
 from crdt_docs.updates.compose import Composer
 from server.domain.access import Principal, Role
 from server.domain.agent import BUILT_IN
+from server.domain.credential import Token
 from server.domain.errors import Unavailable
 from server.domain.turn import AWAY, HEAD_START, LEASE_LIFE, Turn
+from server.store.tokens import Tokens
 from server.store.turns import Turns
 from server.turns.offers import MOST, STREAMS, Listener
 
@@ -444,6 +447,33 @@ async def test_a_gone_host_is_taken_from_by_whoever_beats_and_in_spite_of_a_stor
         await anyio.sleep(0.01)
         await beat()
         assert (await turns(ann, task))[0]["status"] == "queued"
+
+
+async def test_agents_of_a_gone_host_write_no_more_though_the_store_failed_while_they_were_ended(
+    app: AppUnderTest, ann: Browser, host: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agents = []
+    async with app.desk.listen(await principal(app, host)):
+        for number in range(2):
+            task = await ann.new_task()
+            _, agent = await leased(app, ann, host, task)
+            agents.append(Peer(number + 1))
+            await app.rooms.join(DocName(task), await principal(app, agent), Role.EDITOR, agents[-1])
+    revoke, failures = Tokens.revoke, 0
+
+    async def unwell(of: Tokens, user: UserId, token: TokenId, at: float) -> Token | None:
+        nonlocal failures
+        failures += 1
+        if failures == 1:
+            raise Unavailable("The disk is full.")
+        return await revoke(of, user, token, at)
+
+    monkeypatch.setattr(Tokens, "revoke", unwell)
+    app.clock.advance(AWAY + 0.5)
+    for _ in range(2):
+        with suppress(Unavailable):
+            await app.desk.beat()
+    assert failures and [agent.closed is not None for agent in agents] == [True, True]
 
 
 async def test_a_stream_that_nobody_reads_is_bounded_and_ends(app: AppUnderTest, host: Browser) -> None:
