@@ -113,6 +113,7 @@ def seed(
     composer.set(entry, "kind", "text")
     composer.set(entry, "order", 0)
     composer.set_fragment(entry, "body")
+    composer.set_map(entry, "retired")
 
 
 def seed_update(

@@ -372,3 +372,16 @@ def test_a_document_that_was_taken_away_keeps_its_words_and_what_is_written_in_i
         assert found["retired_documents"] == [{"id": draft, "title": "Draft", "status": "retired"}]
     del ann._field("documents", draft, "retired")[note]
     assert [one["markdown"] for one in read(ann.doc)["documents"]] == ["", "Clause 1.\n\nClause 2.\n"]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_who_puts_the_first_document_back_puts_back_only_what_they_had_seen(
+    pair: tuple[WorkingSet, WorkingSet], first: int
+) -> None:
+    ann, wei = pair[first], pair[1 - first]
+    ann.retire_document(DOCUMENT)
+    wei.retire_document(DOCUMENT)
+    wei._field("documents", DOCUMENT, "retired").clear()
+    meet(ann, wei)
+    for side in pair:
+        assert [one["id"] for one in read(side.doc)["retired_documents"]] == [DOCUMENT]

@@ -98,6 +98,7 @@ export function putBack(doc: Y.Doc, lost: readonly Lost[], title: string): void 
     entry.set("order", last ? last.order + 1 : 0);
     const body = new Y.XmlFragment();
     entry.set("body", body);
+    entry.set("retired", new Y.Map());
     body.insert(0, blocks);
   });
 }
