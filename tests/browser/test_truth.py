@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -114,6 +115,27 @@ def test_signing_out_leaves_nothing_in_the_browser_and_asks_for_a_link(laptop: D
     assert kept == {"databases": [], "local": [], "session": []}
     page.reload()
     expect(page.get_by_text("This browser is not signed in")).to_be_visible()
+
+
+def test_who_signs_out_is_shown_what_could_not_be_sent_before_it_goes(laptop: Device) -> None:
+    page = laptop.page
+    laptop.write("Sent. ").wait_until("saved")
+    laptop.context.set_offline(True)
+    laptop.wait_until("offline").write("Nowhere else.")
+    expect(laptop.light).to_contain_text("kept on this device")
+    page.get_by_role("link", name="All tasks").click()
+    refusal = {"code": "conflict", "reason": "gap", "detail": "It builds on what is not here."}
+    page.route("**/updates", lambda route: route.fulfill(status=409, json=refusal))
+    laptop.context.set_offline(False)
+    expect(page.locator(".waiting")).to_have_text("Not all sent: open it to send")
+    page.get_by_role("button", name="Menu").click()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_label("Unsent words")).to_have_value(re.compile("Nowhere else."))
+    laptop.picture("truth-signed-out-words")
+    expect(page.get_by_text("You are signed out")).to_be_visible()
+    page.wait_for_function(f"({KEPT})().then(kept => kept.databases.length === 0)")
+    page.get_by_role("button", name="Sign in again").click()
+    expect(page.get_by_label("Unsent words")).to_have_count(0)
 
 
 def test_11_a_version_that_the_server_restored_is_not_mixed_with_what_the_phone_wrote_meanwhile(

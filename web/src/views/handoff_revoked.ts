@@ -1,4 +1,4 @@
-/** What stands where the page was, once this device was signed out from another: why, and the words that were not sent. */
+/** What stands where the page was, once this device was signed out: why, and the words that were not sent. */
 
 import { html, nothing } from "lit";
 
@@ -6,9 +6,11 @@ import { say } from "../words/language";
 import { PageElement } from "./element";
 
 export class RevokedPage extends PageElement {
-  static override properties = { words: { attribute: false }, said: { state: true } };
+  static override properties = { words: { attribute: false }, why: { attribute: false }, said: { state: true } };
 
   declare words: string;
+  /** Absent where it was done on another device. */
+  declare why: string | undefined;
   declare said: string;
 
   constructor() {
@@ -25,7 +27,7 @@ export class RevokedPage extends PageElement {
   override render() {
     return html`<main class="list">
       <h1>${say("revoked.title")}</h1>
-      <p role="alert">${say("revoked.why")}</p>
+      <p role="alert">${this.why ?? say("revoked.why")}</p>
       ${this.words ? this.#unsent() : nothing}
       <div class="acts">
         <button type="button" @click=${() => this.dispatchEvent(new CustomEvent("on"))}>${say("revoked.on")}</button>

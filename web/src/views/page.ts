@@ -39,7 +39,7 @@ type State =
   | { kind: "starting" }
   | { kind: "in"; shelf: Shelf; outbox: Outbox }
   | { kind: "out"; why: string; anew?: boolean }
-  | { kind: "revoked"; words: string }
+  | { kind: "revoked"; words: string; why?: string }
   | { kind: "failed"; why: string };
 
 export class Page extends PageElement {
@@ -132,7 +132,7 @@ export class Page extends PageElement {
     }
     if (state.kind === "revoked") {
       const on = (): void => void (this.state = { kind: "out", why: "" });
-      return html`<clew-revoked-page .words=${state.words} @on=${on}></clew-revoked-page>`;
+      return html`<clew-revoked-page .words=${state.words} .why=${state.why} @on=${on}></clew-revoked-page>`;
     }
     if (SHARED.test(this.path)) {
       if (!this.#has("clew-access-page", () => import("./access_page"))) return this.#loading();
@@ -306,16 +306,24 @@ export class Page extends PageElement {
     }
   }
 
-  /** The server first: while it is away, nobody is signed out, and nothing is forgotten. */
+  /**
+   * The server first: while it is away, nobody is signed out, and nothing is forgotten. What it did not take is shown before
+   * it goes; not to who was erased, and says so by `why`.
+   */
   async #signOut(why: string | null): Promise<void> {
     if (this.state.kind !== "in") return;
-    const { shelf } = this.state;
+    const { shelf, outbox } = this.state;
+    let words = "";
     try {
+      if (!why) await outbox.send(TASK.exec(this.path)?.[1]);
+      if (!why) words = await unsentIn(shelf);
+      if (words) await import("./handoff_revoked");
       await this.#api.signOut();
     } catch (error) {
       if (!(error instanceof Problem) || error.code !== "unauthenticated") return void (this.notice = whyOf(error));
     }
-    this.state = { kind: "out", why: why ?? say("sign_in.signed_out") };
+    const said = why ?? say("sign_in.signed_out");
+    this.state = words ? { kind: "revoked", words, why: said } : { kind: "out", why: said };
     history.replaceState(null, "", "/");
     this.path = "/";
     sessionStorage.clear();
