@@ -7,16 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from kit.rooms import ANN, WEI, enter, new_name, rooms_over, settled
+from kit.rooms import ANN, WEI, enter, new_name, rooms_on, rooms_over, settled
 from pycrdt import Map
 
 from crdt_docs.updates.compose import Composer
 from crdt_docs.updates.parse import Parsed
-from server.domain.access import Principal
+from server.domain.access import Principal, Role
 from server.domain.clock import SystemClock
-from server.domain.errors import TooMany, Unavailable
+from server.domain.errors import Forbidden, TooMany, Unavailable
 from server.rooms.delivering import MOST
 from server.rooms.room import Room
+from server.store.log import SqliteLog
 
 
 def just(who: Principal, ago: float = 0.0) -> Principal:
@@ -67,3 +68,35 @@ async def test_what_was_under_way_for_longer_than_revocations_are_remembered_is_
         late = just(ANN, rooms.limits.revocation_memory)
         with pytest.raises(Unavailable):
             await rooms.deliver(new_name(), late, said(7, "late"), 1)
+
+
+async def test_who_was_taken_off_or_given_less_meanwhile_brings_nothing(tmp_path: Path) -> None:
+    async with rooms_over(tmp_path / "log.db") as rooms:
+        name, ann, wei = new_name(), just(ANN), just(WEI)
+        await rooms.revoke(lambda who, _: who.user == ANN.user, 4403, "you are not on this task any more")
+        await rooms.change_role(name.task, WEI.user, Role.COMMENTER)
+        for who in (ann, wei):
+            with pytest.raises(Forbidden):
+                await rooms.deliver(name, who, said(7, "late"), 1)
+        assert (await rooms.read(name)).seq == 0
+        assert await rooms.deliver(name, just(ANN), said(7, "back again"), 1) == 1
+
+
+async def test_what_is_brought_to_a_full_disk_is_not_there_and_can_be_brought_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with SqliteLog(tmp_path / "log.db", "process") as log:
+        async with rooms_on(log) as rooms:
+            name = new_name()
+
+            def full(batch: object) -> list[int | None]:
+                raise OSError(28, "No space left on device")
+
+            with monkeypatch.context() as patch:
+                patch.setattr(log, "append", full)
+                for _ in range(2):  # the second finds it read-only
+                    with pytest.raises(Unavailable):
+                        await rooms.deliver(name, just(ANN), said(7, "kept"), 1)
+            await asyncio.sleep(1.1)
+            assert (await rooms.read(name)).seq == 0
+            assert await rooms.deliver(name, just(ANN), said(7, "kept"), 1) == 1
