@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from kit.devices import Device, Devices
 from kit.running_server import RunningServer
-from playwright.sync_api import WebSocketRoute, expect
+from playwright.sync_api import Route, WebSocketRoute, expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.own_server]
 
@@ -136,6 +136,34 @@ def test_who_signs_out_is_shown_what_could_not_be_sent_before_it_goes(laptop: De
     page.wait_for_function(f"({KEPT})().then(kept => kept.databases.length === 0)")
     page.get_by_role("button", name="Sign in again").click()
     expect(page.get_by_label("Unsent words")).to_have_count(0)
+
+
+def test_who_signs_in_where_somebody_else_was_sends_none_of_their_words_on_a_slow_line(
+    laptop: Device, server: RunningServer
+) -> None:
+    page, task = laptop.page, laptop.page.url.rpartition("/")[2]
+    server.clew("user", "add", "wei")
+    assert laptop.ask("POST", f"/tasks/{task}/members", {"user": "wei", "role": "editor"}).ok
+    laptop.write("Sent. ").wait_until("saved")
+    assert page.evaluate(IS_READY) == 1
+    laptop.context.set_offline(True)
+    page.reload()  # under a client id that the server has not seen
+    laptop.wait_until("offline").write("The owner's.")
+    expect(laptop.light).to_contain_text("kept on this device")
+    page.goto("about:blank")
+    laptop.context.set_offline(False)
+
+    def late(route: Route) -> None:
+        page.wait_for_timeout(5_000)  # longer than the page waits for where it knows who was here
+        route.continue_()
+
+    page.route("**/api/v1/me", late)
+    with page.expect_response("**/api/v1/me"):
+        page.goto(server.new_link("wei").replace("localhost", "127.0.0.1"))
+    expect(page.get_by_role("heading", name="Your tasks")).to_be_visible()
+    (document,) = laptop.ask("GET", f"/tasks/{task}/working-set").json()["documents"]
+    assert "The owner" not in document["markdown"]
+    expect(page.locator(".waiting")).to_have_count(0)
 
 
 def test_11_a_version_that_the_server_restored_is_not_mixed_with_what_the_phone_wrote_meanwhile(

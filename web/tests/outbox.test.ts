@@ -18,6 +18,7 @@ let trouble: Record<string, Problem>;
 let asked: string[];
 
 const api = {
+  me: async () => me,
   ask: async (_method: string, path: string, body: { update: string; generation: number }) => {
     const task = path.split("/")[2]!;
     asked.push(task);
@@ -97,6 +98,7 @@ test("while the server is away nothing is given up", async () => {
 test("what a tab of this browser wrote meanwhile is still to be sent", async () => {
   const name = await wrote("a", "", "one");
   const slow = {
+    me: async () => me,
     ask: async (...asked: [string, string, { update: string; generation: number }]) => {
       await (api as { ask: (...asked: unknown[]) => Promise<unknown> }).ask(...asked);
       const copy = await LocalCopy.open(name, new Y.Doc());
@@ -114,6 +116,7 @@ test("what a tab of this browser wrote meanwhile is still to be sent", async () 
 /** An api that lets something happen between a request and its answer. */
 const during = (what: () => unknown): never =>
   ({
+    me: async () => me,
     ask: async (...asked: unknown[]) => {
       const answer = await (api as { ask: (...asked: unknown[]) => Promise<unknown> }).ask(...asked);
       await what();
@@ -195,6 +198,15 @@ test("nobody's words go out once somebody else has signed in here", async () => 
   new Shelf({ ...me, id: "u2", name: "Bob" });
   await new Outbox(api, shelf).send();
   expect([asked, [...shelf.waiting()]]).toEqual([[], ["a"]]);
+});
+
+test("nobody's words go out where the server takes us for somebody else, or says nobody", async () => {
+  await wrote("a", "", "Ann's");
+  const nobody = Promise.reject(new Problem(401, "unauthenticated", ""));
+  for (const who of [{ ...me, id: "u2" }, nobody]) {
+    await new Outbox({ ...(api as object), me: async () => await who } as never, shelf).send();
+    expect([asked, [...shelf.waiting()]]).toEqual([[], ["a"]]);
+  }
 });
 
 test("what does not get through on a bad line does not keep the others waiting for ever", async () => {

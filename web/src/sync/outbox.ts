@@ -20,7 +20,7 @@ export class Outbox {
   #isSending = false;
 
   constructor(
-    private readonly api: Pick<Api, "ask">,
+    private readonly api: Pick<Api, "ask" | "me">,
     private readonly shelf: Shelf,
   ) {}
 
@@ -36,8 +36,10 @@ export class Outbox {
     if (this.#isSending) return;
     this.#isSending = true;
     try {
-      for (const task of this.#due()) {
-        if (task === this.#open || this.#stuck.has(task)) continue;
+      const due = this.#due();
+      if (due.every((task) => this.#mayNot(task)) || !(await this.#isTheirs())) return;
+      for (const task of due) {
+        if (this.#mayNot(task)) continue;
         this.#tries.set(task, this.#triesOf(task) + 1);
         if (!(await this.#sendOne(task))) break;
       }
@@ -51,6 +53,18 @@ export class Outbox {
     const waiting = this.shelf.waiting();
     for (const task of this.#stuck) if (!waiting.has(task)) this.#stuck.delete(task);
     return [...waiting].sort((a, b) => this.#triesOf(a) - this.#triesOf(b));
+  }
+
+  #mayNot(task: string): boolean {
+    return task === this.#open || this.#stuck.has(task);
+  }
+
+  /** Whether the server takes us for whom these words are of: the page may only have known who was here last. */
+  async #isTheirs(): Promise<boolean> {
+    return await this.api.me().then(
+      ({ id }) => id === this.shelf.me.id,
+      () => false,
+    );
   }
 
   #triesOf(task: string): number {

@@ -150,7 +150,7 @@ export class Page extends PageElement {
     const [api, session, me] = [this.#api, this.#session, shelf.me] as [Api, Session, Me];
     const page = task
       ? keyed(
-          task,
+          `${me.id} ${task}`,
           html`<clew-task-page .api=${api} .session=${session} .shelf=${shelf} .me=${me} .task=${task}></clew-task-page>`,
         )
       : html`<clew-task-list
@@ -198,7 +198,7 @@ export class Page extends PageElement {
     this.state = { kind: "starting" };
     history.replaceState(null, "", path);
     this.path = path;
-    void this.#start();
+    void this.#start(true);
   }
 
   #signedIn(): void {
@@ -207,10 +207,11 @@ export class Page extends PageElement {
       history.replaceState(null, "", "/");
       this.path = "/";
     }
-    void this.#start();
+    void this.#start(true);
   }
 
-  async #start(): Promise<void> {
+  /** `isNew`: somebody has just come in, perhaps another than was here last. */
+  async #start(isNew = false): Promise<void> {
     const key = this.#takeKey();
     const went = this.#takeWord();
     let why = went && went !== "added" ? say(WENT[went] ?? "sign_in.failed") : "";
@@ -232,7 +233,7 @@ export class Page extends PageElement {
       // the link may be spent because this very browser has used it: then it is signed in all the same
       why = say("sign_in.used");
     }
-    const last = Shelf.lastPerson();
+    const last = isNew || key ? null : Shelf.lastPerson();
     const asked = this.#api.me();
     try {
       // a server that does not answer is not waited for where this device knows who was here
