@@ -72,7 +72,9 @@ async def judge(room: Room, principal: Principal, parsed: Parsed, generation: in
         raise refusal(verdict.why)
     if not isinstance(verdict, Admit) or verdict.lacking:
         raise Conflict("It builds on what is not here, or is under somebody else's client id.", "gap")
-    return verdict
+    # where one is present under an id, a SyncStep2 claims it for good, and others can't go on under it; so here
+    claims = tuple([claim._replace(provisional=False) for claim in verdict.delta.claims])
+    return verdict._replace(delta=verdict.delta._replace(claims=claims))
 
 
 def submit(room: Room, principal: Principal, admit: Admit) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from kit.rooms import ANN, WEI, enter, new_name, rooms_on, rooms_over, settled
+from kit.rooms import ANN, WEI, Peer, enter, new_name, rooms_on, rooms_over, settled
 from pycrdt import Map
 
 from crdt_docs.updates.compose import Composer
@@ -100,3 +100,24 @@ async def test_what_is_brought_to_a_full_disk_is_not_there_and_can_be_brought_ag
             await asyncio.sleep(1.1)
             assert (await rooms.read(name)).seq == 0
             assert await rooms.deliver(name, just(ANN), said(7, "kept"), 1) == 1
+
+
+async def test_i4_nobody_goes_on_under_an_id_under_which_somebody_has_brought_words(tmp_path: Path) -> None:
+    async with rooms_over(tmp_path / "log.db") as rooms:
+        name = new_name()
+        hers, forged = Peer(77), Peer(77)
+        hers.text += "Hers."
+        await rooms.deliver(name, just(ANN), hers.doc.get_update(), 1)
+        wei = await enter(rooms, name, 5, WEI)
+        forged.doc.apply_update(hers.doc.get_update())
+        forged.connection = wei.connection
+        await forged.type(" Not hers.")
+        assert wei.closed is not None and wei.closed[0] == 4409
+
+        hers.text += " And more."  # in a tab that was open meanwhile
+        hers.connection = await rooms.join(name, ANN, Role.EDITOR, hers)
+        await hers.greet()
+        late = await enter(rooms, name, 6, WEI)
+        await settled(rooms)
+        late.hear()
+        assert str(late.text) == "Hers. And more."
