@@ -85,8 +85,12 @@ test("what the server will not take stays, says so, and is tried again when its 
 test("while the server is away nothing is given up", async () => {
   await wrote("a", "", "one");
   await wrote("b", "", "two");
-  for (const status of [0, 503, 401]) {
-    const why = new Problem(status, status === 401 ? "unauthenticated" : "unavailable", "");
+  for (const why of [
+    new Problem(0, "unavailable", ""),
+    new Problem(503, "unavailable", ""),
+    new Problem(401, "unauthenticated", ""),
+    new Problem(403, "forbidden", "", "stepped_down"),
+  ]) {
     trouble = { a: why, b: why };
     const outbox = new Outbox(api, shelf);
     asked = [];

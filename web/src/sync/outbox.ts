@@ -12,6 +12,11 @@ import type { Shelf } from "./shelf";
 /** Bytes that one request may bring. */
 const LONGEST = 700_000;
 
+/** Nobody is there, or not whom we were, or this browser may only read until it can prove its key again. */
+function isForNow({ code, reason }: Problem): boolean {
+  return code === "unavailable" || code === "unauthenticated" || reason === "stepped_down";
+}
+
 export class Outbox {
   readonly #stuck = new Set<string>();
   /** How often each was tried. */
@@ -86,7 +91,7 @@ export class Outbox {
       await this.api.ask("POST", `/tasks/${encodeURIComponent(task)}/updates`, body);
       await this.#note(task, found.name, copy.doc);
     } catch (error) {
-      if (!(error instanceof Problem) || ["unavailable", "unauthenticated"].includes(error.code)) return false;
+      if (!(error instanceof Problem) || isForNow(error)) return false;
       this.#stuck.add(task);
     }
     return true;
