@@ -41,7 +41,7 @@ class SpanAnswer(Answer):
 
     ``user`` is the person; with an ``agent``, it acted on their behalf (``act`` in RFC 8693), by the ``grant``.
     ``session`` and ``grant`` are told to owners, and of one's own spans. ``via``: ``socket`` for what was typed,
-    ``sync`` for what a device had kept, ``http`` for the API.
+    ``sync`` for what a device had kept, ``http`` for the API, ``erasure`` for what is left of somebody.
     """
 
     client: int

@@ -138,6 +138,30 @@ def test_who_signs_out_is_shown_what_could_not_be_sent_before_it_goes(laptop: De
     expect(page.get_by_label("Unsent words")).to_have_count(0)
 
 
+def test_words_for_a_task_that_was_deleted_meanwhile_are_found_in_the_list_until_they_are_let_go(
+    laptop: Device, devices: Devices, task: str
+) -> None:
+    page, other = laptop.page, devices.new("phone").sign_in(laptop.invite())
+    path = "/tasks/" + page.url.rpartition("/")[2]
+    laptop.write("Sent. ").wait_until("saved")
+    laptop.context.set_offline(True)
+    laptop.wait_until("offline").write("Nowhere else.")
+    expect(laptop.light).to_contain_text("kept on this device")
+    page.get_by_role("link", name="All tasks").click()
+    assert other.ask("DELETE", path).ok
+    laptop.context.set_offline(False)
+    row = page.locator(".tasks li").filter(has_text=task)
+    expect(row).to_contain_text("Not all sent: open it to send")
+    row.get_by_role("link").click()
+    offer = page.get_by_role("group", name="Words of yours that never got through")
+    expect(offer).to_contain_text("Nowhere else.")
+    laptop.picture("truth-deleted")
+    offer.get_by_role("button", name="Let them go").click()
+    page.get_by_role("link", name="All tasks").click()
+    expect(page.get_by_label("New task")).to_be_visible()
+    expect(row).to_have_count(0)
+
+
 def test_who_signs_in_where_somebody_else_was_sends_none_of_their_words_on_a_slow_line(
     laptop: Device, server: RunningServer
 ) -> None:

@@ -165,6 +165,7 @@ export class Shelf {
     const all = this.#all();
     const kept = all[task];
     if (kept) kept.asides = kept.asides.filter((aside) => aside.name !== name);
+    if (kept && name === this.nameOf(task, kept.generation, kept.copy)) kept.unsent = false;
     this.#write(all);
     void deleteCopy(name);
   }

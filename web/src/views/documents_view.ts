@@ -100,7 +100,10 @@ export class DocumentsView extends PageElement {
       <summary>${say("document.removed", { n: removed.length })}</summary>
       <ul>
         ${removed.map(
-          (one) => html`<li><span class="task-name">${one.title.toString() || say("document.untitled")}</span> ${this.#back(one)}</li>`,
+          (one) => html`<li>
+            <button type="button" class="link" @click=${() => this.#choose(one.id)}>${one.title.toString() || say("document.untitled")}</button>
+            ${this.#back(one)}
+          </li>`,
         )}
       </ul>
     </details>`;

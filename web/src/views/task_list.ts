@@ -160,7 +160,10 @@ export class TaskList extends PageElement {
     try {
       const isFirst = this.isFirst && !this.#hasBegun;
       const [listing, candidates] = await Promise.all([this.api.listing(), isFirst ? this.session.begin() : null]);
-      this.tasks = listing.tasks;
+      // a task that one is not on any more, or that is gone, still has the words that nobody else has
+      const [there, waiting] = [new Set(listing.tasks.map(({ id }) => id)), this.shelf.waiting()];
+      const left = this.shelf.tasks().filter(({ id }) => waiting.has(id) && !there.has(id));
+      this.tasks = [...listing.tasks, ...left];
       this.withheld = listing.withheld ?? 0;
       if (candidates) {
         this.#hasBegun = true;
