@@ -59,7 +59,7 @@ export class DocumentsView extends PageElement {
   override render() {
     const all = readDocuments(this.sync.doc);
     const shown = this.#shownOf(all);
-    return html`<nav class="tabs" aria-label=${say("document.all")}>
+    return html`<nav class="tabs" tabindex="-1" aria-label=${say("document.all")}>
         ${all.map(
           (one) =>
             html`<button
