@@ -32,7 +32,7 @@ BROWSER := $(shell command -v chromium || command -v chromium-browser || command
 
 WEB_FILES := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/dist/*' 2>/dev/null)
 
-.PHONY: help run dev test ready check check-python check-web pytest web tour clerk bench soak lock clean
+.PHONY: help run dev test ready check check-python check-web pytest web tour engines clerk bench soak lock clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -65,13 +65,16 @@ check-web: $(STAMPS)/web
 	cd web && npm run --silent check
 	cd web && npm run --silent test
 
-pytest: $(STAMPS)/dev $(STAMPS)/static $(STAMPS)/interop $(STAMPS)/chromium $(STAMPS)/strace $(STAMPS)/smollm2.gguf ## every Python test but the soak
-	$(BIN)/pytest -m "not soak" -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+pytest: $(STAMPS)/dev $(STAMPS)/static $(STAMPS)/interop $(STAMPS)/chromium $(STAMPS)/strace $(STAMPS)/smollm2.gguf ## every Python test but the soak and the engines
+	$(BIN)/pytest -m "not soak and not engines" -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 web: $(STAMPS)/web $(STAMPS)/static ## build the page into server/static
 
 tour: $(STAMPS)/dev $(STAMPS)/static $(STAMPS)/chromium ## walk through the page and draw docs/tour anew
 	CLEW_TOUR=1 $(BIN)/pytest tests/browser/test_tour.py
+
+engines: $(STAMPS)/dev $(STAMPS)/static ## walk through the page in Firefox and WebKitGTK, which must be there
+	xvfb-run -a $(BIN)/pytest -m engines tests/browser/test_engines.py $(ARGS)
 
 clerk: $(STAMPS)/dev ## learn the clerk's weights anew from the labelled messages
 	$(PY) -m agent.clerk.training tests/agent/statements

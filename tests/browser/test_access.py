@@ -71,6 +71,9 @@ def test_26_two_people_see_each_other_by_name_also_by_a_new_one(laptop: Device, 
 
 def test_a_viewer_reads_along_and_cannot_type(laptop: Device, wei: Device, task: str) -> None:
     let_in(laptop, wei, "viewer", task)
+    expect(wei.editor).to_have_attribute("data-bare", "")
+    asked = "getComputedStyle(document.querySelector('.words'), '::before').content"
+    assert wei.page.evaluate(asked) == "none"  # nobody is asked to write where they may not
     laptop.write("for your eyes")
     expect(wei.editor).to_contain_text("for your eyes")
     expect(wei.editor).to_have_attribute("contenteditable", "false")

@@ -57,6 +57,16 @@ def fresh(device: Device) -> Device:
     return device
 
 
+def test_an_empty_document_says_where_to_write_until_anything_stands_in_it(home: Home) -> None:
+    shown = "getComputedStyle(document.querySelector('.words'), '::before').content !== 'none'"
+    editor = fresh(home.laptop).editor
+    expect(editor).to_have_attribute("data-bare", "")
+    assert home.laptop.page.evaluate(shown)
+    editor.press("Enter")  # nothing but two empty paragraphs: not even then, for it would stand above what comes
+    expect(editor).not_to_have_attribute("data-bare", "")
+    assert not home.laptop.page.evaluate(shown)
+
+
 def test_markdown_becomes_what_it_means_as_it_is_pasted_and_reaches_the_other_device(home: Home) -> None:
     laptop = fresh(home.laptop)
     laptop.page.get_by_label("Title of the document").fill("Pasted")

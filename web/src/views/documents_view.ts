@@ -68,7 +68,7 @@ export class DocumentsView extends PageElement {
     const every = readDocuments(this.sync.doc);
     const [all, removed] = [every.filter((one) => !one.isRetired), every.filter((one) => one.isRetired)];
     const shown = this.#shownOf(every);
-    return html`<nav class="tabs" aria-label=${say("document.all")}>
+    return html`<nav class="tabs" tabindex="-1" aria-label=${say("document.all")}>
         ${all.map(
           (one) =>
             html`<button

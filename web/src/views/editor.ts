@@ -5,6 +5,7 @@
 
 import { Editor, Extension } from "@tiptap/core";
 import { CollaborationCaret } from "@tiptap/extension-collaboration-caret";
+import type { Node } from "@tiptap/pm/model";
 import { Plugin } from "@tiptap/pm/state";
 import { html, nothing, type PropertyValues } from "lit";
 import type * as Y from "yjs";
@@ -35,15 +36,21 @@ const SAMPLE = 2_000;
 /** ProseMirror reads the last of a composed word this long after its end. */
 const COMPOSED = 60;
 
-/** In which language the words are, for who reads them out. */
-const Tongue = Extension.create({
-  name: "tongue",
+const isBare = ({ childCount, firstChild }: Node): boolean =>
+  childCount === 1 && firstChild?.type.name === "paragraph" && !firstChild.content.size;
+
+/**
+ * In which language the words are, for who reads them out, and whether there are none yet. (WebKit does not look again at a
+ * `:has()` with `:only-child` in it when siblings come, and wrote "Write here…" above what had been loaded.)
+ */
+const Described = Extension.create({
+  name: "described",
   addProseMirrorPlugins: () => [
     new Plugin({
       props: {
         attributes: ({ doc }): Record<string, string> => {
           const lang = langOf(doc.textBetween(0, Math.min(doc.content.size, SAMPLE), " "));
-          return lang ? { lang } : {};
+          return { ...(lang ? { lang } : {}), ...(isBare(doc) ? { "data-bare": "" } : {}) };
         },
       },
     }),
@@ -165,11 +172,14 @@ export class TaskEditor extends PageElement {
     return [...marks, link, ...rest, ...(this.#editor?.isActive("table") ? TABLE_ACTIONS : [])];
   }
 
-  /** One stop for the Tab key; arrows go from button to button (ARIA's toolbar). */
+  /**
+   * One stop for the Tab key; arrows go from button to button (ARIA's toolbar). In Firefox whatever scrolls is a stop of its
+   * own, unless it says that it is none.
+   */
   #bar() {
     const actions = this.#actions;
     const at = Math.min(this.at, actions.length - 1);
-    return html`<div class="tools" role="toolbar" aria-label=${say("editor.bar")} @keydown=${this.#step}>
+    return html`<div class="tools" role="toolbar" tabindex="-1" aria-label=${say("editor.bar")} @keydown=${this.#step}>
       ${actions.map(
         (action, index) =>
           html`<button
@@ -247,7 +257,7 @@ export class TaskEditor extends PageElement {
         ...editorSchema(),
         Pasting,
         PlaceMark,
-        Tongue,
+        Described,
         ...collaboration(this.body),
         CollaborationCaret.configure({
           provider: { awareness },

@@ -5,6 +5,7 @@ import { LitElement } from "lit";
 import { Problem, type Api } from "../sync/api";
 import { onLanguage, say } from "../words/language";
 import { ruleOf } from "./access_words";
+import { growAll } from "./growing";
 import { HeldFocus } from "./held_focus";
 
 export class PageElement extends LitElement {
@@ -24,6 +25,7 @@ export class PageElement extends LitElement {
   protected override performUpdate(): void {
     this.#focus.note();
     super.performUpdate();
+    growAll(this);
     this.#focus.settle();
   }
 
