@@ -20,7 +20,7 @@ import { blockAt, PlaceMark, placeOf, putCaret } from "../doc/place";
 import type { TaskSync } from "../sync/task_sync";
 import { say } from "../words/language";
 import { langOf } from "../words/script";
-import { ACTIONS, TABLE_ACTIONS, type Action } from "./editor_actions";
+import { ACTIONS, chain, TABLE_ACTIONS, type Action } from "./editor_actions";
 import { PageElement } from "./element";
 import { linkField } from "./link_field";
 import { toneOf } from "./people";
@@ -163,7 +163,8 @@ export class TaskEditor extends PageElement {
   get #actions(): Action[] {
     const link: Action = {
       label: "editor.link",
-      sign: "🔗",
+      sign: "",
+      drawing: chain,
       keys: "Control+K",
       active: (editor) => editor.isActive("link"),
       run: () => this.#askLink(),
@@ -194,7 +195,9 @@ export class TaskEditor extends PageElement {
             @focus=${() => (this.at = index)}
             @click=${() => this.#editor && action.run(this.#editor)}
           >
-            <span aria-hidden="true" class="sign sign-${action.label.split(".")[1]}" data-sign=${action.words ? say(action.words) : action.sign}></span>
+            <span aria-hidden="true" class="sign sign-${action.label.split(".")[1]}" data-sign=${action.words ? say(action.words) : action.sign}
+              >${action.drawing ?? nothing}</span
+            >
           </button>`,
       )}
     </div>`;

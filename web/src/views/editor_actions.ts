@@ -1,6 +1,7 @@
 /** What the editor's bar can do, in its order. Each but undo has its Markdown too, as one types. */
 
 import type { Editor } from "@tiptap/core";
+import { html, svg, type TemplateResult } from "lit";
 
 import type { Plain } from "../words/language";
 
@@ -9,10 +10,19 @@ export interface Action {
   sign: string;
   /** Shown instead of the sign, where no sign says it. */
   words?: Plain;
+  /** Drawn instead of the sign, where not every machine has a letter for it. */
+  drawing?: TemplateResult;
   keys?: string;
   active?: (editor: Editor) => boolean;
   run: (editor: Editor) => unknown;
 }
+
+/** Two links of a chain. */
+export const chain: TemplateResult = html`<svg viewBox="0 0 24 24" width="16" height="16">
+  ${svg`<g transform="rotate(-45 12 12)" fill="none" stroke="currentColor" stroke-width="2">
+    <rect x="1.5" y="8" width="12" height="8" rx="4" /><rect x="10.5" y="8" width="12" height="8" rx="4" />
+  </g>`}
+</svg>`;
 
 const toggle = (label: Plain, sign: string, name: string, run: Action["run"], keys?: string): Action => ({
   label,
