@@ -18,6 +18,7 @@ from typing import Final, Self
 
 import anyio
 from anyio.abc import Process
+from httpx2 import HTTPError, Request
 
 from agent.models.engine import Engine
 from agent.models.errors import Failed
@@ -27,6 +28,7 @@ from agent.models.services import client, local_engine
 _WINDOW: Final = 8_192
 """Tokens of context, if the model was trained for so many: all of it is held in memory."""
 _LOADING: Final = 120.0
+_LOOKING: Final = 2.0
 _SECRET: Final = re.compile(r"^CLEW_|KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
 """Variables that the process has no use for."""
 _WHERE: Final = "http://127.0.0.1"
@@ -41,6 +43,7 @@ class LocalModel:
         self._lock = anyio.Lock()
         self._process: Process | None = None
         self._engine: Engine | None = None
+        self._about: Request | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -58,7 +61,7 @@ class LocalModel:
     async def engine(self) -> Engine:
         """The running model; it is loaded first if it is not. Raises Failed."""
         async with self._lock:
-            if self._engine is None or self.pid is None:
+            if self._engine is None or self.pid is None or await self._is_gone():
                 await self._end()
                 try:
                     with anyio.fail_after(_LOADING):
@@ -89,10 +92,23 @@ class LocalModel:
         while not line.endswith(b"\n"):
             line += await self._process.stdout.receive()
         address = json.loads(line)["address"]
-        listed = await self._client.get(f"{address}/models", headers={"Authorization": f"Bearer {key}"})
-        about = listed.raise_for_status().json()["data"][0]["meta"]
+        self._about = Request("GET", f"{address}/models", headers={"Authorization": f"Bearer {key}"})
+        about = (await self._client.send(self._about)).raise_for_status().json()["data"][0]["meta"]
         window = min(about["n_ctx"], about["n_ctx_train"])
         return local_engine(self._path.name, address, key, window, self._client)
+
+    async def _is_gone(self) -> bool:
+        """Whether nobody is there to answer: who is killed hangs up a moment before the system says that it ended."""
+        assert self._about is not None
+        with anyio.move_on_after(_LOOKING):  # one that is busy is there
+            for _ in range(2):  # a connection that was kept may have been given up meanwhile
+                try:
+                    await self._client.send(self._about)
+                    return False
+                except HTTPError:
+                    continue
+            return True
+        return False
 
     async def _end(self) -> None:
         process, self._process, self._engine = self._process, None, None

@@ -6,7 +6,7 @@
 
 import * as Y from "yjs";
 
-import { root, readDocuments, type Root } from "./schema";
+import { addDocument, root, readDocuments, type Root } from "./schema";
 import { entriesOf, words } from "./values";
 
 export interface Lost {
@@ -90,16 +90,10 @@ export function putBack(doc: Y.Doc, lost: readonly Lost[], title: string): void 
       else blocks.push(paragraph(text));
     }
     if (!blocks.length) return;
-    const entry = new Y.Map<unknown>();
-    const last = readDocuments(doc).at(-1);
-    root(doc, "documents").set(crypto.randomUUID(), entry);
-    entry.set("title", new Y.Text(title));
-    entry.set("kind", "text");
-    entry.set("order", last ? last.order + 1 : 0);
-    const body = new Y.XmlFragment();
-    entry.set("body", body);
-    entry.set("retired", new Y.Map());
-    body.insert(0, blocks);
+    const made = addDocument(doc, title);
+    readDocuments(doc)
+      .find(({ id }) => id === made)!
+      .body.insert(0, blocks);
   });
 }
 
