@@ -149,3 +149,4 @@ def test_an_owner_puts_people_on_a_task_and_off_it_and_a_viewer_only_sees_who_is
     dialog.get_by_role("button", name="Remove", exact=True).click()
     expect(dialog.get_by_role("alert")).to_contain_text("not there")
     laptop.page.keyboard.press("Escape")
+    expect(laptop.page.get_by_role("button", name="Menu")).to_be_focused()

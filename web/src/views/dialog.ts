@@ -15,6 +15,7 @@ export abstract class PageDialog extends PageElement {
   declare said: string;
   declare failure: string;
   declare isBusy: boolean;
+  #from: HTMLElement | null = null;
 
   constructor() {
     super();
@@ -39,6 +40,7 @@ export abstract class PageDialog extends PageElement {
   }
 
   protected override firstUpdated(): void {
+    this.#from = opener();
     this.querySelector("dialog")!.showModal();
   }
 
@@ -61,5 +63,15 @@ export abstract class PageDialog extends PageElement {
     }
   }
 
-  readonly #closed = (): void => void this.dispatchEvent(new CustomEvent("closed"));
+  readonly #closed = (): void => {
+    if (this.#from?.isConnected) this.#from.focus();
+    this.dispatchEvent(new CustomEvent("closed"));
+  };
+}
+
+/** What had the keys; of a menu that is closed by now, the button that opens it. */
+function opener(): HTMLElement | null {
+  const one = document.activeElement;
+  const menu = one?.closest("[popover]");
+  return menu ? document.querySelector(`[popovertarget="${menu.id}"]`) : one instanceof HTMLElement ? one : null;
 }
