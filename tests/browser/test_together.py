@@ -29,6 +29,14 @@ def test_two_devices_write_in_one_task_and_see_each_other(anew: Home) -> None:
     laptop.picture("together-laptop")
     phone.picture("together-phone-dark")
 
+    name = "opacity => getComputedStyle(document.querySelector('.caret'), '::after').opacity === opacity"
+    laptop.page.wait_for_function(name, arg="0")  # who is still does not cover the line above
+    phone.page.keyboard.type("!")
+    laptop.page.wait_for_function(name, arg="1")
+    laptop.page.wait_for_function(name, arg="0")
+    phone.page.keyboard.press("ArrowLeft")
+    laptop.page.wait_for_function(name, arg="1")
+
 
 def test_both_typing_at_once_lose_no_letter_and_end_alike(anew: Home) -> None:
     laptop, phone, _ = anew

@@ -287,15 +287,23 @@ export class TaskEditor extends PageElement {
     this.requestUpdate();
   }
 
-  /** The editor draws a caret once; whoever is called otherwise since is named anew. */
+  /** The editor draws a caret once: whoever is called otherwise since is named anew, and who moves shows their name again. */
   #nameCarets(): void {
-    for (const state of this.sync.awareness.getStates().values()) {
+    for (const [client, state] of this.sync.awareness.getStates()) {
       const user = state["user"] as Record<string, unknown> | undefined;
       if (!user) continue;
-      for (const caret of this.querySelectorAll<HTMLElement>(`.caret[data-person="${CSS.escape(keyOf(user))}"]`))
+      const place = JSON.stringify(state["cursor"] ?? null);
+      const hasMoved = this.#places.get(client) !== place;
+      this.#places.set(client, place);
+      for (const caret of this.querySelectorAll<HTMLElement>(`.caret[data-person="${CSS.escape(keyOf(user))}"]`)) {
         if (caret.dataset["name"] !== nameOf(user)) caret.dataset["name"] = nameOf(user);
+        if (hasMoved) caret.getAnimations({ subtree: true }).forEach(restart);
+      }
     }
   }
+
+  /** Where each caret was last. */
+  readonly #places = new Map<number, string>();
 
   #moved(editor: Editor): void {
     this.#caret = placeOf(editor);
@@ -343,6 +351,11 @@ export class TaskEditor extends PageElement {
 const nameOf = (user: Record<string, unknown>): string => String(user["name"] ?? "").slice(0, 40);
 
 const keyOf = (user: Record<string, unknown>): string => `${String(user["kind"])}:${String(user["id"])}`;
+
+function restart(animation: Animation): void {
+  animation.currentTime = 0;
+  animation.play();
+}
 
 /** Somebody's caret: a bar in their tone, and their name. */
 function caretOf(user: Record<string, unknown>): HTMLElement {
