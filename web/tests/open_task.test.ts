@@ -10,6 +10,7 @@ import { Problem, type Api, type Task } from "../src/sync/api";
 import { OpenTask } from "../src/sync/open_task";
 import type { Session } from "../src/sync/session";
 import { Shelf } from "../src/sync/shelf";
+import { unsentIn } from "../src/sync/unsent_words";
 import { MemoryServer } from "./kit_server";
 
 const me = { id: "u1", name: "Ann", device: null };
@@ -117,6 +118,7 @@ test("an older generation is never sent; a fresh document is opened and what it 
   const [offer] = first.offers;
   expect(offer!.why).toBe("older");
   expect(offer!.lost.map((one) => one.text).sort()).toEqual(["confirmed, and lost by the server", "never sent"]);
+  expect(await unsentIn(new Shelf(me))).toBe("never sent"); // who signs out now is shown it
 
   putBack(first.sync.doc, offer!.lost, "Kept here");
   first.settle(offer!);

@@ -8,8 +8,7 @@ import type { Where } from "./where";
 
 type Store = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
-/** Why a document was set aside: an older generation, or refused for good. */
-/** Why a document was given up, or (`ended`) was taken from its person. */
+/** Why a document was set aside: an older generation, refused for good, or (`ended`) taken from its person. */
 export type Why = "older" | "refused" | "ended";
 
 export interface Aside {
@@ -71,11 +70,14 @@ export class Shelf {
       .map((kept) => kept.task);
   }
 
-  /** The names of the copies of which not all was sent, of all tasks but one. */
+  /** The names of the copies of which not all was sent, or that were set aside, of all tasks but one. */
   unsent(except?: string): string[] {
     return Object.values(this.#all())
-      .filter((kept) => kept.unsent && kept.task.id !== except)
-      .map((kept) => this.nameOf(kept.task.id, kept.generation, kept.copy));
+      .filter((kept) => kept.task.id !== except)
+      .flatMap((kept) => [
+        ...(kept.unsent ? [this.nameOf(kept.task.id, kept.generation, kept.copy)] : []),
+        ...kept.asides.map(({ name }) => name),
+      ]);
   }
 
   /** The tasks of which not all that was written here was sent. */
