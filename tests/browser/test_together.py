@@ -29,7 +29,10 @@ def test_two_devices_write_in_one_task_and_see_each_other(anew: Home) -> None:
     laptop.picture("together-laptop")
     phone.picture("together-phone-dark")
 
-    name = "opacity => getComputedStyle(document.querySelector('.caret'), '::after').opacity === opacity"
+    name = """opacity => {
+      const caret = document.querySelector(".caret");  // which is drawn anew when it moves
+      return caret !== null && getComputedStyle(caret, "::after").opacity === opacity;
+    }"""
     laptop.page.wait_for_function(name, arg="0")  # who is still does not cover the line above
     phone.page.keyboard.type("!")
     laptop.page.wait_for_function(name, arg="1")
